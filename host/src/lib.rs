@@ -1,0 +1,15 @@
+//! Overspill as a library: the burst core, the targets it can burst to, and the embedded dataflow.
+//!
+//! ```text
+//! source -> [queue] -> lane -> [merge] -> [queue] -> next operator ... -> sink
+//!                       |
+//!                       +-- local lane:  a thread with its own component instance
+//!                       +-- remote lane: a slot of a target (any HTTP runner, or a process here)
+//! ```
+//!
+//! [`burst`] decides and remembers, and does no I/O. [`target`] sends and receives. [`pipeline`]
+//! turns both.
+
+pub mod burst;
+pub mod pipeline;
+pub mod target;

@@ -1,0 +1,21 @@
+//! What travels between the host and a runner, and the columns that records travel in.
+//!
+//! ```text
+//! records -> Batch -> Invocation -> bytes ~~network~~> bytes -> Invocation -> Batch -> operator
+//!                                                                                        |
+//! Emission <- Reply <- bytes <~~~~~~~~~~~~~~~~~~~~~~~~ bytes <- Reply <- Emission <------+
+//! ```
+//!
+//! Whatever comes from outside (a guest, a file, the network) is checked where it enters: a
+//! [`Column`], a [`Batch`] and an [`Emission`] can't be had in a broken state. This crate never
+//! opens a socket, never runs a guest, and knows neither `tokio` nor `wasmtime`.
+
+mod batch;
+mod column;
+mod digest;
+mod emission;
+
+pub use batch::{Batch, BatchError};
+pub use column::{Column, ColumnBuilder, ColumnError};
+pub use digest::{Digest, DigestError};
+pub use emission::{Cause, Emission, EmissionError, Rejection};
