@@ -25,6 +25,12 @@ pub enum ColumnError {
         /// Where it is said to end, in bytes.
         end: u32,
     },
+    /// Arrow offsets that don't begin at 0.
+    #[error("the first string begins at byte {found}, expected 0")]
+    First {
+        /// The first offset, in bytes; -1 when there is none.
+        found: i32,
+    },
     /// The last end is not the length of the data.
     #[error("the last string ends at byte {end}, but there are {len} bytes")]
     Length {
@@ -78,8 +84,39 @@ impl Column {
         Ok(Self::from_checked_offsets(offsets, data))
     }
 
+    /// A column in Arrow's own form, sharing both buffers: one offset more than there are
+    /// strings, the first of them 0.
+    ///
+    /// # Errors
+    /// When the offsets don't begin at 0, decrease, or don't end at the length of `data`.
+    pub fn from_offsets(offsets: ScalarBuffer<i32>, data: Buffer) -> Result<Self, ColumnError> {
+        let found = offsets.first().copied().unwrap_or(-1);
+        if found != 0 {
+            return Err(ColumnError::First { found });
+        }
+        if !offsets.is_sorted() {
+            for (index, pair) in offsets.windows(2).enumerate() {
+                let (begin, end) = (pair[0] as u32, pair[1] as u32);
+                if pair[1] < pair[0] {
+                    return Err(ColumnError::Decreasing { index, begin, end });
+                }
+            }
+        }
+        let end = offsets[offsets.len() - 1] as u32;
+        if end as usize != data.len() {
+            return Err(ColumnError::Length { end, len: data.len() });
+        }
+        Ok(Self(BinaryArray::new(OffsetBuffer::new(offsets), data, None)))
+    }
+
     fn from_checked_offsets(offsets: Vec<i32>, data: Buffer) -> Self {
         Self(BinaryArray::new(OffsetBuffer::new(ScalarBuffer::from(offsets)), data, None))
+    }
+
+    /// One offset more than there are strings; string `i` lies between offsets `i` and `i + 1` of
+    /// the shared bytes. The first is not 0 in a slice from the middle.
+    pub(crate) fn offsets(&self) -> &[i32] {
+        self.0.value_offsets()
     }
 
     /// A column of the given strings.

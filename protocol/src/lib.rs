@@ -12,10 +12,21 @@
 
 mod batch;
 mod column;
+mod compression;
 mod digest;
 mod emission;
+mod error;
+mod invocation;
+mod limits;
+mod reply;
+pub mod wire;
 
 pub use batch::{Batch, BatchError};
 pub use column::{Column, ColumnBuilder, ColumnError};
+pub use compression::Compression;
 pub use digest::{Digest, DigestError};
 pub use emission::{Cause, Emission, EmissionError, Rejection};
+pub use error::WireError;
+pub use invocation::Invocation;
+pub use limits::Limits;
+pub use reply::{FailCode, RejectCode, Reply, Report};
