@@ -118,6 +118,19 @@ pub enum Outcome<A> {
     },
 }
 
+impl<A> Outcome<A> {
+    /// The same outcome with another form of answer.
+    pub fn map<B>(self, form: impl FnOnce(A) -> B) -> Outcome<B> {
+        match self {
+            Self::Done(answer) => Outcome::Done(form(answer)),
+            Self::NeedModule => Outcome::NeedModule,
+            Self::Overloaded { retry_after } => Outcome::Overloaded { retry_after },
+            Self::Lost { reason } => Outcome::Lost { reason },
+            Self::Failed { reason, retryable } => Outcome::Failed { reason, retryable },
+        }
+    }
+}
+
 /// What a driver tells the core.
 #[derive(Clone, Debug)]
 pub enum Event<A> {
@@ -162,6 +175,9 @@ pub enum Event<A> {
 #[derive(Clone, Debug)]
 pub enum Action<W: Work> {
     /// Run this work on this lane, and report [`Event::Answered`].
+    ///
+    /// A target whose runners are still starting may be given work: the driver holds it until one
+    /// is up. The time that takes is part of the work's round trip.
     Run {
         /// What the report will name.
         attempt: AttemptId,
@@ -182,14 +198,16 @@ pub enum Action<W: Work> {
         /// Its answer.
         answer: W::Answer,
     },
-    /// Have this many runners of the target: start or stop some.
+    /// Have this many runners of the target: start or stop some, and replace those that die.
     Scale {
         /// Which target.
         target: TargetId,
         /// How many are wanted.
         runners: usize,
     },
-    /// Nobody waits for this attempt any more.
+    /// Nobody waits for this attempt any more. The slot of a target counts as free from here on,
+    /// and nothing needs to be reported. A local lane counts as taken until it reports; work that
+    /// it hasn't begun may be dropped and reported as [`Outcome::Lost`].
     Cancel {
         /// Which.
         attempt: AttemptId,

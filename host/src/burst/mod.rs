@@ -12,9 +12,34 @@
 //! It is a set of state machines without clock, socket or file: time and observations come in as
 //! arguments, and what is to be done comes out as an [`Action`]. The embedded pipeline, a
 //! connector for another engine and the simulator turn the same machines.
+//!
+//! [`Core`] ties them together. `queue` holds the parts that wait and `merge` the batches that
+//! are not emitted; `local` and `remote` are the lanes, with `limit`, `breaker` and `backoff` for
+//! targets that throttle or fail; `rate` measures, and [`controller`](Observation) decides.
 
+mod backoff;
+mod breaker;
+mod controller;
+mod core;
+mod decision;
 mod interface;
+mod limit;
+mod local;
+mod merge;
+mod part;
+mod policy;
+mod queue;
+mod rate;
+mod remote;
+mod snapshot;
 
+pub use self::core::Core;
+pub use breaker::BreakerState;
+pub use controller::{Assessment, Observation, Pressure};
+pub use decision::{Decision, DecisionKind, Reason};
 pub use interface::{
     Action, Answer, AttemptId, Event, Lane, Outcome, Sequence, TargetId, Time, Work,
 };
+pub use policy::{LocalPolicy, Offload, Policy, Price, Runners, TargetPolicy};
+pub use remote::Counts;
+pub use snapshot::{BurstTimes, Snapshot, TargetSnapshot};
