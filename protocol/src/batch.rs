@@ -1,10 +1,14 @@
 //! Records in columns.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use arrow_buffer::ScalarBuffer;
 
 use crate::{Column, ColumnError};
+
+/// The entry of a record without event time, in a batch whose other records have one.
+pub const NO_EVENT_TIME: i64 = i64::MIN;
 
 /// Records, in order: a value each, and a key and an event time where they have one.
 ///
@@ -37,12 +41,6 @@ pub enum BatchError {
         found: usize,
         /// How many records there are.
         records: usize,
-    },
-    /// Parts of one batch differ in which columns they have.
-    #[error("column `{column}` is present in some parts of a batch and absent in others")]
-    Mixed {
-        /// The column's name in the contract.
-        column: &'static str,
     },
 }
 
@@ -101,7 +99,7 @@ impl Batch {
     }
 
     /// The event time of each record, in milliseconds since 1970-01-01T00:00:00 UTC. Absent: no
-    /// record has one.
+    /// record has one. [`NO_EVENT_TIME`]: this record has none.
     pub fn timestamps(&self) -> Option<&ScalarBuffer<i64>> {
         self.timestamps.as_ref()
     }
@@ -125,34 +123,56 @@ impl Batch {
             + self.timestamps.as_ref().map_or(0, |timestamps| 8 * timestamps.len())
     }
 
-    /// The records of all `parts`, in order. Parts without records don't count.
+    /// The records of all `parts`, in order.
+    ///
+    /// A column that some parts have and others don't is filled with what its absence means: the
+    /// empty key, and [`NO_EVENT_TIME`]. Parts without records don't count.
     ///
     /// # Errors
-    /// When a column is present in some parts and absent in others, or the records together are
-    /// longer than offsets can address.
+    /// When the values or the keys together are longer than offsets can address.
     pub fn concat(parts: &[Self]) -> Result<Self, BatchError> {
         let parts: Vec<&Self> = parts.iter().filter(|part| !part.is_empty()).collect();
-        let column = |column| move |source| BatchError::Column { column, source };
-        let values: Vec<&Column> = parts.iter().map(|part| &part.values).collect();
-        let keys: Vec<&Column> = parts.iter().filter_map(|part| part.keys()).collect();
-        let times: Vec<_> = parts.iter().filter_map(|part| part.timestamps()).collect();
-        for (name, found) in [("keys", keys.len()), ("timestamps", times.len())] {
-            if found != 0 && found != parts.len() {
-                return Err(BatchError::Mixed { column: name });
-            }
+        if let [part] = parts[..] {
+            return Ok(part.clone());
         }
-        Ok(Self {
-            values: Column::concat(&values).map_err(column("values"))?,
-            keys: match keys.is_empty() {
-                true => None,
-                false => Some(Column::concat(&keys).map_err(column("keys"))?),
-            },
-            timestamps: match times.is_empty() {
-                true => None,
-                false => {
-                    Some(times.iter().flat_map(|t| t.iter().copied()).collect::<Vec<_>>().into())
+        let concat = |name, columns: &[&Column]| {
+            Column::concat(columns).map_err(|source| BatchError::Column { column: name, source })
+        };
+        let values: Vec<&Column> = parts.iter().map(|part| &part.values).collect();
+        let values = concat("values", &values)?;
+
+        let mut keys = None;
+        if parts.iter().any(|part| part.keys.is_some()) {
+            let filled: Vec<Cow<'_, Column>> = parts
+                .iter()
+                .map(|part| match &part.keys {
+                    Some(keys) => Cow::Borrowed(keys),
+                    None => Cow::Owned(Column::of_empty_strings(part.len())),
+                })
+                .collect();
+            keys = Some(concat("keys", &filled.iter().map(|keys| &**keys).collect::<Vec<_>>())?);
+        }
+
+        let mut timestamps = None;
+        if parts.iter().any(|part| part.timestamps.is_some()) {
+            let mut all = Vec::with_capacity(values.len());
+            for part in parts {
+                match &part.timestamps {
+                    Some(timestamps) => all.extend_from_slice(timestamps),
+                    None => all.resize(all.len() + part.len(), NO_EVENT_TIME),
                 }
-            },
-        })
+            }
+            timestamps = Some(all.into());
+        }
+        Ok(Self { values, keys, timestamps })
+    }
+
+    /// The same records with other keys or event times; `None` leaves a column as it is.
+    ///
+    /// # Panics
+    /// When a column has not one entry a record: for columns made to measure in this crate.
+    pub(crate) fn with(self, keys: Option<Column>, timestamps: Option<ScalarBuffer<i64>>) -> Self {
+        Self::new(self.values, keys.or(self.keys), timestamps.or(self.timestamps))
+            .expect("columns made to measure have one entry a record")
     }
 }

@@ -172,7 +172,7 @@ impl Column {
         let ends = &offsets.inner().inner().typed_data::<u32>()[1..];
         match offsets[0] as u32 {
             0 => Cow::Borrowed(ends),
-            first => Cow::Owned(ends.iter().map(|end| end - first).collect()),
+            first => Cow::Owned(ends.iter().map(|end| end.wrapping_sub(first)).collect()),
         }
     }
 
@@ -194,11 +194,48 @@ impl Column {
         let mut offsets = Vec::with_capacity(1 + parts.iter().map(|p| p.len()).sum::<usize>());
         offsets.push(0_i32);
         for part in parts {
-            let base = data.len() as i32;
-            offsets.extend(part.ends().iter().map(|&end| base + end as i32));
+            // Wrapping, so that the loop can be vectorised: the sums are at most `len`, which fits.
+            let shift = (data.len() as i32).wrapping_sub(part.offsets()[0]);
+            offsets.extend(part.offsets()[1..].iter().map(|offset| offset.wrapping_add(shift)));
             data.extend_from_slice(part.data());
         }
         Ok(Self::from_checked_offsets(offsets, Buffer::from_vec(data)))
+    }
+
+    /// String `i` as often as `counts` says for it, in order.
+    ///
+    /// # Errors
+    /// When the result is longer than offsets can address.
+    ///
+    /// # Panics
+    /// When there is not one count a string.
+    pub(crate) fn repeat(
+        &self,
+        counts: impl Iterator<Item = usize> + Clone,
+    ) -> Result<Self, ColumnError> {
+        let repeated = || self.iter().zip(counts.clone());
+        let (len, strings) =
+            repeated().fold((0_usize, 0_usize), |(len, strings), (value, count)| {
+                (
+                    len.saturating_add(value.len().saturating_mul(count)),
+                    strings.saturating_add(count),
+                )
+            });
+        if i32::try_from(len).is_err() {
+            return Err(ColumnError::TooLong { len });
+        }
+        let mut builder = ColumnBuilder::with_capacity(strings, len);
+        for (value, count) in repeated() {
+            for _ in 0..count {
+                builder.push(value);
+            }
+        }
+        Ok(builder.finish())
+    }
+
+    /// A column of `len` empty strings.
+    pub(crate) fn of_empty_strings(len: usize) -> Self {
+        Self::from_checked_offsets(vec![0; len + 1], Buffer::from_vec(Vec::<u8>::new()))
     }
 
     /// The column as Arrow's own array, sharing the bytes.

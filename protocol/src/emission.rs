@@ -101,6 +101,26 @@ pub enum EmissionError {
         /// How many output records it made.
         outputs: u32,
     },
+    /// Parts of one emission differ in which columns they have, so that the absent ones must be
+    /// looked up in the input.
+    #[error(
+        "column `{column}` is inherited from the input in some parts of an emission and set in \
+         others: resolve the parts against their input first"
+    )]
+    Mixed {
+        /// The column's name in the contract.
+        column: &'static str,
+    },
+    /// More records than `ends` can count.
+    #[error(
+        "the parts have {records} {of} records, more than the 4,294,967,295 that can be counted"
+    )]
+    TooMany {
+        /// Of what: `input` or `output`.
+        of: &'static str,
+        /// How many.
+        records: u64,
+    },
 }
 
 impl Emission {
@@ -195,26 +215,172 @@ impl Emission {
         self.records.bytes() + 4 * self.ends.len() + reasons
     }
 
-    /// The emission of a batch that was processed in parts: `parts` in the order of their input.
+    /// The part of the emission that the input records `inputs` made. The output records are
+    /// shared, not copied.
+    ///
+    /// # Panics
+    /// When the range reaches past the last input record.
+    pub fn slice(&self, inputs: Range<usize>) -> Self {
+        if inputs.is_empty() {
+            return Self { records: self.records.slice(0..0), ..Self::empty() };
+        }
+        let first = self.outputs_of(inputs.start).start;
+        let last = self.outputs_of(inputs.end - 1).end;
+        let ends = self.ends.slice(inputs.start, inputs.len());
+        let rejected = self.rejected_in(inputs.clone()).iter().map(|rejection| Rejection {
+            index: rejection.index - inputs.start as u32,
+            ..rejection.clone()
+        });
+        Self {
+            records: self.records.slice(first..last),
+            ends: match first as u32 {
+                0 => ends,
+                first => ends.iter().map(|end| end.wrapping_sub(first)).collect::<Vec<_>>().into(),
+            },
+            rejected: rejected.collect(),
+        }
+    }
+
+    /// The rejections of the input records `inputs`, by their index in the whole emission.
+    pub(crate) fn rejected_in(&self, inputs: Range<usize>) -> &[Rejection] {
+        let place = |input| self.rejected.partition_point(|r| (r.index as usize) < input);
+        &self.rejected[place(inputs.start)..place(inputs.end)]
+    }
+
+    /// The emission with the columns filled in that its records inherit from `input`, the batch
+    /// that it was made from. What is absent after that, the input doesn't have either.
+    ///
+    /// Costs nothing when there is nothing to inherit; when each input record made one output
+    /// record, the input's columns are shared.
     ///
     /// # Errors
-    /// When the parts' records can't be joined, see [`Batch::concat`].
-    pub fn concat(mut parts: Vec<Self>) -> Result<Self, EmissionError> {
+    /// When `input` has another number of records than the emission answers, or the inherited
+    /// keys are longer than offsets can address.
+    pub fn resolve(mut self, input: &Batch) -> Result<Self, EmissionError> {
+        if input.len() != self.inputs() {
+            return Err(EmissionError::Inputs { found: self.inputs(), inputs: input.len() });
+        }
+        let keys = input.keys().filter(|_| self.records.keys().is_none());
+        let timestamps = input.timestamps().filter(|_| self.records.timestamps().is_none());
+        if keys.is_none() && timestamps.is_none() {
+            return Ok(self);
+        }
+        let (keys, timestamps) = if self.is_one_to_one() {
+            (keys.cloned(), timestamps.cloned())
+        } else {
+            let keys = keys.map(|keys| keys.repeat(self.output_counts())).transpose();
+            let timestamps = timestamps.map(|timestamps| {
+                let mut inherited = Vec::with_capacity(self.records.len());
+                for (&timestamp, &end) in timestamps.iter().zip(self.ends.iter()) {
+                    inherited.resize(end as usize, timestamp);
+                }
+                inherited.into()
+            });
+            (keys.map_err(|source| BatchError::Column { column: "keys", source })?, timestamps)
+        };
+        self.records = self.records.with(keys, timestamps);
+        Ok(self)
+    }
+
+    /// The output records, with the columns filled in that they inherit from `input`: see
+    /// [`Emission::resolve`].
+    ///
+    /// # Errors
+    /// As [`Emission::resolve`].
+    pub fn into_records(self, input: &Batch) -> Result<Batch, EmissionError> {
+        Ok(self.resolve(input)?.records)
+    }
+
+    fn is_one_to_one(&self) -> bool {
+        self.records.len() == self.inputs()
+            && self.ends.iter().zip(1..).all(|(&end, one)| end == one)
+    }
+
+    fn output_counts(&self) -> impl Iterator<Item = usize> + Clone {
+        (0..self.inputs()).map(|index| self.outputs_of(index).len())
+    }
+
+    /// The emission of a batch that was processed in parts: `parts` in the order of their input.
+    /// Parts without output records may lack any column.
+    ///
+    /// # Errors
+    /// [`EmissionError::Mixed`] when one part's records inherit what another's set: use
+    /// [`Emission::concat_with`] or [`Emission::concat_resolved`]. Otherwise when the parts
+    /// together are more than can be counted or addressed.
+    pub fn concat(parts: Vec<Self>) -> Result<Self, EmissionError> {
+        let records = || parts.iter().map(|part| &part.records).filter(|part| !part.is_empty());
+        for (column, is_mixed) in [
+            ("keys", is_mixed(records().map(|records| records.keys().is_some()))),
+            ("timestamps", is_mixed(records().map(|records| records.timestamps().is_some()))),
+        ] {
+            if is_mixed {
+                return Err(EmissionError::Mixed { column });
+            }
+        }
+        Self::concat_resolved(parts)
+    }
+
+    /// As [`Emission::concat`], with the batch that each part was made from. A column that some
+    /// parts set and others inherit is filled in from their inputs; one that all inherit stays
+    /// absent, to be inherited later from the whole input.
+    ///
+    /// # Errors
+    /// As [`Emission::concat_resolved`] and [`Emission::resolve`].
+    pub fn concat_with(parts: Vec<(Self, &Batch)>) -> Result<Self, EmissionError> {
+        let records = || parts.iter().map(|(part, _)| &part.records).filter(|r| !r.is_empty());
+        let keys = is_mixed(records().map(|records| records.keys().is_some()));
+        let timestamps = is_mixed(records().map(|records| records.timestamps().is_some()));
+        let resolved = parts.into_iter().map(|(part, input)| {
+            if input.len() != part.inputs() {
+                return Err(EmissionError::Inputs { found: part.inputs(), inputs: input.len() });
+            }
+            let inherited = Batch::new(
+                input.values().clone(),
+                input.keys().filter(|_| keys).cloned(),
+                input.timestamps().filter(|_| timestamps).cloned(),
+            );
+            part.resolve(&inherited?)
+        });
+        Self::concat_resolved(resolved.collect::<Result<_, _>>()?)
+    }
+
+    /// As [`Emission::concat`], for parts of which each has gone through [`Emission::resolve`]:
+    /// an absent column then means that there is nothing to inherit, and it is filled as
+    /// [`Batch::concat`] does.
+    ///
+    /// # Errors
+    /// When the parts together are more than can be counted or addressed.
+    pub fn concat_resolved(mut parts: Vec<Self>) -> Result<Self, EmissionError> {
         if parts.len() == 1 {
             return Ok(parts.remove(0));
         }
-        let mut ends = Vec::with_capacity(parts.iter().map(Self::inputs).sum());
-        let mut rejected = Vec::new();
-        let mut outputs = 0;
-        for part in &parts {
+        let count = |of, records: u64| match u32::try_from(records) {
+            Ok(_) => Ok(records as usize),
+            Err(_) => Err(EmissionError::TooMany { of, records }),
+        };
+        let inputs = count("input", parts.iter().map(|part| part.inputs() as u64).sum())?;
+        count("output", parts.iter().map(|part| part.records.len() as u64).sum())?;
+        let mut ends = Vec::with_capacity(inputs);
+        let mut rejected = Vec::with_capacity(parts.iter().map(|part| part.rejected.len()).sum());
+        let mut records = Vec::with_capacity(parts.len());
+        let mut outputs = 0_u32;
+        for part in parts {
             let base = ends.len() as u32;
-            ends.extend(part.ends.iter().map(|end| outputs + end));
+            // Wrapping, so that the loop can be vectorised: all have been counted above.
+            ends.extend(part.ends.iter().map(|end| end.wrapping_add(outputs)));
             outputs += part.records.len() as u32;
             rejected.extend(
-                part.rejected.iter().map(|r| Rejection { index: base + r.index, ..r.clone() }),
+                part.rejected
+                    .into_iter()
+                    .map(|rejection| Rejection { index: base + rejection.index, ..rejection }),
             );
+            records.push(part.records);
         }
-        let records: Vec<Batch> = parts.into_iter().map(|part| part.records).collect();
         Ok(Self { records: Batch::concat(&records)?, ends: ends.into(), rejected })
     }
+}
+
+/// Whether some are and some aren't.
+fn is_mixed(mut are: impl Iterator<Item = bool>) -> bool {
+    are.next().is_some_and(|first| are.any(|other| other != first))
 }

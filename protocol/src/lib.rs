@@ -21,7 +21,7 @@ mod limits;
 mod reply;
 pub mod wire;
 
-pub use batch::{Batch, BatchError};
+pub use batch::{Batch, BatchError, NO_EVENT_TIME};
 pub use column::{Column, ColumnBuilder, ColumnError};
 pub use compression::Compression;
 pub use digest::{Digest, DigestError};

@@ -156,6 +156,43 @@ codes! {
 }
 
 impl Reply {
+    /// The answer for a batch of `records` records of which `emission` covers the first, cut to as
+    /// many input records as a message of `max_reply` bytes holds without compression: done,
+    /// partial, or failed with [`FailCode::ReplyTooLarge`] when not even one fits.
+    pub fn answer(
+        id: u64,
+        records: usize,
+        emission: Emission,
+        report: Report,
+        max_reply: usize,
+    ) -> Self {
+        let len = |inputs| Header::LEN + REPORT + emission_len(&emission, inputs);
+        let inputs = emission.inputs();
+        if len(inputs) > max_reply {
+            // The length rises with the number of inputs. So many fit for sure, and so many don't.
+            let (mut fit, mut excess) = (0, inputs);
+            while excess - fit > 1 {
+                let middle = fit + (excess - fit) / 2;
+                match len(middle) <= max_reply {
+                    true => fit = middle,
+                    false => excess = middle,
+                }
+            }
+            if fit == 0 {
+                let reason = format!(
+                    "the reply for the first record takes {} bytes, and {max_reply} are allowed",
+                    len(inputs.min(1))
+                );
+                return Self::Failed { id, code: FailCode::ReplyTooLarge, reason };
+            }
+            return Self::Partial { id, emission: emission.slice(0..fit), report };
+        }
+        match inputs < records {
+            true => Self::Partial { id, emission, report },
+            false => Self::Done { id, emission, report },
+        }
+    }
+
     /// The number of the invocation that this answers.
     pub fn id(&self) -> u64 {
         match *self {
@@ -188,7 +225,7 @@ impl Reply {
     fn body_len(&self) -> usize {
         match self {
             Self::Done { emission, .. } | Self::Partial { emission, .. } => {
-                REPORT + emission_len(emission)
+                REPORT + emission_len(emission, emission.inputs())
             }
             Self::NeedModule { .. } => 32,
             Self::Overloaded { .. } => 16,

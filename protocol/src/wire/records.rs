@@ -24,14 +24,15 @@ pub(crate) fn batch_len(batch: &Batch) -> usize {
         + batch.timestamps().map_or(0, |timestamps| 8 * timestamps.len())
 }
 
-/// The bytes that an emission takes, headers and buffers.
-pub(crate) fn emission_len(emission: &Emission) -> usize {
-    let reasons = emission.rejected().iter().map(|rejection| rejection.reason.len()).sum();
+/// The bytes that the emission of the first `inputs` input records takes, headers and buffers.
+pub(crate) fn emission_len(emission: &Emission, inputs: usize) -> usize {
+    let outputs = inputs.checked_sub(1).map_or(0, |last| emission.outputs_of(last).end);
+    let rejected = emission.rejected_in(0..inputs);
     EMISSION_HEADER
-        + batch_len(emission.records())
-        + padded(4 * emission.inputs())
-        + REJECTION * emission.rejected().len()
-        + padded(reasons)
+        + batch_len(&emission.records().slice(0..outputs))
+        + padded(4 * inputs)
+        + REJECTION * rejected.len()
+        + padded(rejected.iter().map(|rejection| rejection.reason.len()).sum())
 }
 
 /// Writes a batch; `between` writes what stands between its header and its buffers.
