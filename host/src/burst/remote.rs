@@ -165,6 +165,7 @@ impl RemoteTarget {
         let need = need.max(taken.min(self.wanted)).min(max);
         if need > self.wanted {
             if now < self.next_start {
+                self.peak_since = now;
                 return false;
             }
             if self.up >= self.wanted {
@@ -179,7 +180,7 @@ impl RemoteTarget {
             return false;
         }
         let shrinks = self.peak < self.wanted;
-        self.wanted = self.peak;
+        self.wanted = self.wanted.min(self.peak);
         (self.peak, self.peak_since) = (need, now);
         shrinks
     }

@@ -1,0 +1,650 @@
+//! Turns the real core with a virtual clock, faulty targets and slow lanes, and checks at each
+//! step what must always hold.
+
+mod work;
+mod world;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashSet, VecDeque};
+use std::time::Duration;
+
+use overspill::burst::{
+    Action, AttemptId, BreakerState, Core, Decision, Event, Lane, Offload, Outcome, Runners,
+    Sequence, Snapshot, TargetId, Time,
+};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+pub(crate) use work::{Numbered, Processed};
+pub(crate) use world::{LocalModel, TargetModel, World};
+
+/// What came of a simulation.
+#[derive(Debug)]
+pub(crate) struct Outcomes {
+    /// For each batch: when it was due, when it was emitted, and its records.
+    pub(crate) completions: Vec<(Time, Time, usize)>,
+    pub(crate) last: Snapshot,
+    pub(crate) samples: Vec<Snapshot>,
+    pub(crate) decisions: Vec<Decision>,
+    pub(crate) scales: Vec<(Time, usize, usize)>,
+    pub(crate) stopped: Option<String>,
+    pub(crate) cancels: u64,
+}
+
+impl Outcomes {
+    /// The latency below which this share of the records stayed.
+    pub(crate) fn latency(&self, share: f64) -> Duration {
+        let mut latencies: Vec<(Duration, usize)> = self
+            .completions
+            .iter()
+            .map(|(due, done, records)| (done.since(*due), *records))
+            .collect();
+        latencies.sort_unstable();
+        let total: usize = latencies.iter().map(|(_, records)| records).sum();
+        let mut left = (total as f64 * share) as usize;
+        for (latency, records) in latencies {
+            if records >= left {
+                return latency;
+            }
+            left -= records;
+        }
+        Duration::ZERO
+    }
+}
+
+#[derive(Debug)]
+enum Happening {
+    Due,
+    Ends {
+        attempt: AttemptId,
+        outcome: Outcome<Processed>,
+        taken: Duration,
+        cold: bool,
+    },
+    LaneEnds {
+        lane: usize,
+        attempt: AttemptId,
+        outcome: Option<Outcome<Processed>>,
+        taken: Duration,
+    },
+    RunnersUp {
+        target: usize,
+        wish: u64,
+    },
+    Kill {
+        target: usize,
+    },
+    Look,
+}
+
+struct Pending {
+    at: Time,
+    tie: u64,
+    what: Happening,
+}
+
+impl PartialEq for Pending {
+    fn eq(&self, other: &Self) -> bool {
+        (self.at, self.tie) == (other.at, other.tie)
+    }
+}
+impl Eq for Pending {}
+impl PartialOrd for Pending {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Pending {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.at, self.tie).cmp(&(other.at, other.tie))
+    }
+}
+
+#[derive(Default)]
+struct TargetState {
+    up: usize,
+    wanted: usize,
+    /// Grows with each wish, so that an outdated start is not reported.
+    wish: u64,
+    has_module: bool,
+    /// Calls that the core counts as under way.
+    under_way: HashSet<AttemptId>,
+    /// Calls that wait for a runner to start.
+    held: Vec<(AttemptId, Numbered, bool, Time)>,
+    probe: Option<AttemptId>,
+}
+
+struct Simulation {
+    world: World,
+    random: ChaCha8Rng,
+    core: Core<Numbered>,
+    now: Time,
+    heap: BinaryHeap<Reverse<Pending>>,
+    tie: u64,
+    due: VecDeque<(Time, usize)>,
+    /// Submitted and not emitted: when due, and the records.
+    expected: VecDeque<(Time, Numbered)>,
+    emitted: u64,
+    records: u64,
+    /// What each local lane has to do; the first is under way.
+    lanes: Vec<VecDeque<(AttemptId, Numbered, (u64, u64))>>,
+    local_failures: BTreeMap<(u64, u64), u32>,
+    targets: Vec<TargetState>,
+    used: HashSet<AttemptId>,
+    outcomes: Outcomes,
+}
+
+/// Fails the simulation with a sentence, unless something holds.
+macro_rules! check {
+    ($holds:expr, $($sentence:tt)+) => {
+        if !$holds {
+            return Err(format!($($sentence)+));
+        }
+    };
+}
+
+/// Runs a world to its end; an error says what did not hold.
+pub(crate) fn simulate(world: World) -> Result<Outcomes, String> {
+    let core = Core::new(world.policy.clone(), world.seed);
+    let last = core.snapshot(Time(0));
+    let mut simulation = Simulation {
+        random: ChaCha8Rng::seed_from_u64(world.seed ^ 0x51_0b_5e_ed),
+        core,
+        now: Time(0),
+        heap: BinaryHeap::new(),
+        tie: 0,
+        due: world.arrivals.iter().copied().collect(),
+        expected: VecDeque::new(),
+        emitted: 0,
+        records: 0,
+        lanes: vec![VecDeque::new(); world.policy.local.lanes],
+        local_failures: BTreeMap::new(),
+        targets: world.targets.iter().map(|_| TargetState::default()).collect(),
+        used: HashSet::new(),
+        outcomes: Outcomes {
+            completions: Vec::new(),
+            last,
+            samples: Vec::new(),
+            decisions: Vec::new(),
+            scales: Vec::new(),
+            stopped: None,
+            cancels: 0,
+        },
+        world,
+    };
+    simulation.prepare();
+    let result = simulation.turn();
+    let at = simulation.now;
+    result.map_err(|sentence| format!("at {} µs: {sentence}", at.0))?;
+    Ok(simulation.outcomes)
+}
+
+impl Simulation {
+    fn prepare(&mut self) {
+        let dues: Vec<Time> = self.due.iter().map(|(at, _)| *at).collect();
+        for at in dues {
+            self.later(at, Happening::Due);
+        }
+        for target in 0..self.targets.len() {
+            for at in self.world.targets[target].kills.clone() {
+                self.later(at, Happening::Kill { target });
+            }
+        }
+        if let Some(every) = self.world.sample_every {
+            self.later(Time(0) + every, Happening::Look);
+        }
+    }
+
+    fn later(&mut self, at: Time, what: Happening) {
+        self.tie += 1;
+        self.heap.push(Reverse(Pending { at, tie: self.tie, what }));
+    }
+
+    fn turn(&mut self) -> Result<(), String> {
+        let mut steps = 0_u64;
+        loop {
+            self.feed();
+            self.obey()?;
+            self.check_always(steps)?;
+            self.outcomes.decisions.extend(self.core.decisions());
+            if self.outcomes.stopped.is_some() {
+                return Ok(());
+            }
+            if self.due.is_empty() && self.core.is_idle() {
+                break;
+            }
+            let wake = self.core.next_wake();
+            let happens = self.heap.peek().map(|Reverse(pending)| pending.at);
+            let next = [wake, happens].into_iter().flatten().min();
+            let Some(next) = next else {
+                return Err("the core waits for something that nobody will tell it".into());
+            };
+            steps += 1;
+            check!(steps < 3_000_000, "it turns without end");
+            self.now = self.now.max(next);
+            check!(self.now <= self.world.patience, "{} batches are left", self.expected.len());
+            while self.heap.peek().is_some_and(|Reverse(pending)| pending.at <= self.now) {
+                if let Some(Reverse(pending)) = self.heap.pop() {
+                    self.happen(pending.what);
+                }
+            }
+        }
+        check!(
+            self.expected.is_empty(),
+            "it is idle, but {} batches are lost",
+            self.expected.len()
+        );
+        check!(self.core.in_flight().next().is_none(), "it is idle with work in flight");
+        self.outcomes.last = self.core.snapshot(self.now);
+        // Whatever is still on its way must be told apart from news.
+        while let Some(Reverse(pending)) = self.heap.pop() {
+            self.now = self.now.max(pending.at);
+            if let Happening::Ends { attempt, outcome, taken, cold } = pending.what {
+                self.tell(attempt, outcome, taken, cold, Duration::ZERO);
+                check!(
+                    !matches!(
+                        self.core.poll(self.now),
+                        Some(Action::Emit { .. } | Action::Run { .. })
+                    ),
+                    "a late answer made it run or emit something"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Submits what is due, as far as there is room.
+    fn feed(&mut self) {
+        while let Some((due, records)) = self.due.front().copied()
+            && due <= self.now
+            && self.core.room() > 0
+        {
+            self.due.pop_front();
+            let (from, to) = (self.records, self.records + records as u64);
+            self.records = to;
+            let work = Numbered { from, to, record_bytes: self.world.record_bytes };
+            self.expected.push_back((due, work.clone()));
+            self.core.submit(self.now, work);
+        }
+        if self.due.is_empty() && !self.core.is_closed() {
+            self.core.close(self.now);
+        }
+    }
+
+    /// Does what the core says until it has nothing more to say.
+    fn obey(&mut self) -> Result<(), String> {
+        for _ in 0..100_000 {
+            let Some(action) = self.core.poll(self.now) else { return Ok(()) };
+            match action {
+                Action::Run { attempt, lane, work, deadline, with_module } => {
+                    self.run(attempt, lane, work, deadline, with_module)?;
+                }
+                Action::Emit { sequence, answer } => self.emit(sequence, answer)?,
+                Action::Scale { target: TargetId(target), runners } => self.scale(target, runners),
+                Action::Cancel { attempt } => self.cancel(attempt)?,
+                Action::Stop { reason, .. } => self.outcomes.stopped = Some(reason),
+            }
+        }
+        Err("it never has enough".into())
+    }
+
+    fn emit(&mut self, sequence: Sequence, answer: Processed) -> Result<(), String> {
+        check!(sequence.0 == self.emitted, "{sequence:?} comes instead of {}", self.emitted);
+        let Some((due, work)) = self.expected.pop_front() else {
+            return Err(format!("{sequence:?} was never submitted"));
+        };
+        let mut next = work.from;
+        for (from, to) in &answer.runs {
+            check!(*from == next && to >= from, "{sequence:?}: {:?} for {work:?}", answer.runs);
+            next = *to;
+        }
+        check!(next == work.to, "{sequence:?}: {:?} for {work:?}", answer.runs);
+        self.emitted += 1;
+        let records = (work.to - work.from) as usize;
+        self.outcomes.completions.push((due, self.now, records));
+        // Emitting makes room.
+        self.feed();
+        Ok(())
+    }
+
+    fn run(
+        &mut self,
+        attempt: AttemptId,
+        lane: Lane,
+        work: Numbered,
+        deadline: Time,
+        with_module: bool,
+    ) -> Result<(), String> {
+        check!(self.used.insert(attempt), "{attempt:?} is used twice");
+        check!(deadline > self.now, "{attempt:?} has no time");
+        // Empty batches in a row can't be told apart, and count as one here.
+        let held = self.expected.iter().map(|(_, batch)| batch).find(|batch| {
+            let inside = batch.from <= work.from && work.to <= batch.to;
+            inside && (work.from < work.to || batch.from == batch.to)
+        });
+        check!(held.is_some(), "{attempt:?} runs {work:?}, which is not in flight");
+        let batch = held.map_or((0, 0), |batch| (batch.from, batch.to));
+        match lane {
+            Lane::Local(number) => {
+                check!(number < self.lanes.len(), "there is no {lane}");
+                self.lanes[number].push_back((attempt, work, batch));
+                if self.lanes[number].len() == 1 {
+                    self.begin(number);
+                }
+                Ok(())
+            }
+            Lane::Remote(TargetId(number)) => self.call(number, attempt, work, with_module),
+        }
+    }
+
+    fn call(
+        &mut self,
+        number: usize,
+        attempt: AttemptId,
+        work: Numbered,
+        with_module: bool,
+    ) -> Result<(), String> {
+        use overspill::burst::Work;
+        let most = self.world.policy.targets[number].max_payload;
+        check!(work.bytes() <= most, "{work:?} has more than {most} bytes");
+        check!(self.world.policy.offload != Offload::Never, "{attempt:?} leaves, but may not");
+        let seen = self.core.snapshot(self.now);
+        let seen = &seen.targets[number];
+        let target = &mut self.targets[number];
+        target.under_way.insert(attempt);
+        check!(
+            seen.in_flight == target.under_way.len(),
+            "target {number} has {} calls under way, and the core says {}",
+            target.under_way.len(),
+            seen.in_flight
+        );
+        check!(
+            seen.in_flight <= seen.limit,
+            "target {number} has {} calls under way, and its limit is {}",
+            seen.in_flight,
+            seen.limit
+        );
+        match seen.breaker {
+            BreakerState::Closed => target.probe = None,
+            BreakerState::Open => {
+                return Err(format!("{attempt:?} goes to target {number}, whose breaker is open"));
+            }
+            BreakerState::HalfOpen => {
+                let before = target.probe.replace(attempt);
+                check!(
+                    before.is_none_or(|probe| !target.under_way.contains(&probe)),
+                    "target {number} gets a second probe"
+                );
+            }
+        }
+        let started = matches!(self.world.policy.targets[number].runners, Runners::Started { .. });
+        if started && target.up == 0 {
+            check!(target.wanted > 0, "target {number} gets work, but no runner is wanted");
+            target.held.push((attempt, work, with_module, self.now));
+            return Ok(());
+        }
+        self.serve(number, attempt, work, with_module, self.now);
+        Ok(())
+    }
+
+    /// What a runner makes of a call.
+    fn serve(
+        &mut self,
+        number: usize,
+        attempt: AttemptId,
+        work: Numbered,
+        with_module: bool,
+        sent: Time,
+    ) {
+        let model = self.world.targets[number].clone();
+        if model.dark.iter().any(|dark| dark.contains(&self.now)) {
+            return;
+        }
+        let random = &mut self.random;
+        let mut stretch = 1.0 + (model.slower_by - 1.0) * random.random_range(0.0..=1.0);
+        if random.random_bool(model.stragglers) {
+            stretch *= random.random_range(2.0..50.0);
+        }
+        let records = work.to - work.from;
+        let mut taken = model.latency.mul_f64(stretch) + model.per_record * records as u32;
+        let mut cold = false;
+        let busy = self.targets[number].under_way.len() > model.takes_at_once;
+        let mut chance = |share: f64| random.random_bool(share);
+        let lacks = model.lacks_module && !self.targets[number].has_module && !with_module;
+        let outcome = if chance(model.says_nothing) {
+            return;
+        } else if chance(model.lost) {
+            Outcome::Lost { reason: "the connection broke".into() }
+        } else if busy || chance(model.overloaded) {
+            taken = model.latency / 4;
+            let retry_after = chance(0.5).then_some(model.latency * 2);
+            Outcome::Overloaded { retry_after }
+        } else if lacks || chance(model.forgets_module) {
+            taken = model.latency / 2;
+            Outcome::NeedModule
+        } else if chance(model.fails) {
+            Outcome::Failed { reason: "it has a bad day".into(), retryable: true }
+        } else if chance(model.fails_for_good) {
+            Outcome::Failed { reason: "it will never do this".into(), retryable: false }
+        } else if chance(model.lies) {
+            let claims = if chance(0.5) { 0 } else { records as usize + 1 };
+            Outcome::Done(Processed { claims: Some(claims), ..Processed::new(work.from, work.to) })
+        } else {
+            cold = with_module;
+            self.targets[number].has_module = true;
+            let mut to = work.to;
+            if records > 1 && chance(model.partial) {
+                to = work.from + self.random.random_range(1..records);
+            }
+            Outcome::Done(Processed::new(work.from, to))
+        };
+        if self.random.random_bool(model.answers_late) {
+            let policy = &self.world.policy.targets[number];
+            let late = self.random.random_range(0.9..2.5);
+            taken = taken.max(policy.attempt_timeout.mul_f64(late));
+        }
+        let at = self.now + taken;
+        let round_trip = at.since(sent);
+        if self.random.random_bool(model.answers_twice) {
+            let again = at + model.latency.mul_f64(self.random.random_range(0.0..3.0));
+            let outcome = outcome.clone();
+            self.later(again, Happening::Ends { attempt, outcome, taken: round_trip, cold });
+        }
+        self.later(at, Happening::Ends { attempt, outcome, taken: round_trip, cold });
+    }
+
+    /// A local lane begins the first of what it was given.
+    fn begin(&mut self, lane: usize) {
+        let Some((attempt, work, batch)) = self.lanes[lane].front().cloned() else { return };
+        let model = self.world.local.clone();
+        let stretch = 1.0 + (model.slower_by - 1.0) * self.random.random_range(0.0..=1.0);
+        let records = work.to - work.from;
+        let taken = model.per_record.mul_f64(stretch) * records as u32;
+        let failures = self.local_failures.entry(batch).or_default();
+        let may_fail = *failures + 1 < self.world.policy.local.max_attempts;
+        let silent = may_fail && self.random.random_bool(model.says_nothing);
+        let fails = may_fail && !silent && self.random.random_bool(model.fails);
+        *failures += u32::from(silent || fails);
+        let outcome = if silent {
+            None
+        } else if fails {
+            let reason = "the lane stumbled".into();
+            let retryable = self.random.random_bool(0.5);
+            Some(Outcome::Failed { reason, retryable })
+        } else {
+            let mut to = work.to;
+            if records > 1 && self.random.random_bool(model.partial) {
+                to = work.from + self.random.random_range(1..records);
+            }
+            Some(Outcome::Done(Processed::new(work.from, to)))
+        };
+        self.later(self.now + taken, Happening::LaneEnds { lane, attempt, outcome, taken });
+    }
+
+    fn scale(&mut self, target: usize, runners: usize) {
+        self.outcomes.scales.push((self.now, target, runners));
+        let start = self.world.targets[target].start;
+        let state = &mut self.targets[target];
+        state.wanted = runners;
+        state.wish += 1;
+        let wish = state.wish;
+        if runners <= state.up {
+            if runners < state.up {
+                state.has_module &= runners > 0;
+            }
+            self.later(self.now, Happening::RunnersUp { target, wish });
+        } else {
+            self.later(self.now + start, Happening::RunnersUp { target, wish });
+        }
+    }
+
+    fn cancel(&mut self, attempt: AttemptId) -> Result<(), String> {
+        check!(self.used.contains(&attempt), "{attempt:?} is cancelled, but never ran");
+        self.outcomes.cancels += 1;
+        for target in &mut self.targets {
+            target.under_way.remove(&attempt);
+            target.held.retain(|(held, ..)| *held != attempt);
+        }
+        Ok(())
+    }
+
+    fn tell(
+        &mut self,
+        attempt: AttemptId,
+        outcome: Outcome<Processed>,
+        taken: Duration,
+        cold: bool,
+        host_cpu: Duration,
+    ) {
+        for target in &mut self.targets {
+            target.under_way.remove(&attempt);
+        }
+        let event = Event::Answered { attempt, outcome, taken, host_cpu, cold };
+        self.core.handle(self.now, event);
+    }
+
+    fn happen(&mut self, what: Happening) {
+        match what {
+            Happening::Due => {}
+            Happening::Look => {
+                let snapshot = self.core.snapshot(self.now);
+                self.outcomes.samples.push(snapshot);
+                if let Some(every) = self.world.sample_every {
+                    self.later(self.now + every, Happening::Look);
+                }
+            }
+            Happening::Ends { attempt, outcome, taken, cold } => {
+                let target = self.targets.iter().position(|t| t.under_way.contains(&attempt));
+                let records = match &outcome {
+                    Outcome::Done(done) => done.runs.iter().map(|(from, to)| to - from).sum(),
+                    _ => 0,
+                };
+                let host_cpu = target.map_or(Duration::ZERO, |target| {
+                    self.world.targets[target].host_cpu_per_record * records as u32
+                });
+                self.tell(attempt, outcome, taken, cold, host_cpu);
+            }
+            Happening::LaneEnds { lane, attempt, outcome, taken } => {
+                self.lanes[lane].pop_front();
+                if let Some(outcome) = outcome {
+                    let records = match &outcome {
+                        Outcome::Done(done) => done.runs.iter().map(|(f, t)| (t - f) as u32).sum(),
+                        _ => 0,
+                    };
+                    let host_cpu = self.world.local.host_cpu_per_record * records;
+                    if self.random.random_bool(self.world.local.answers_twice) {
+                        self.tell(attempt, outcome.clone(), taken, false, host_cpu);
+                    }
+                    self.tell(attempt, outcome, taken, false, host_cpu);
+                }
+                self.begin(lane);
+            }
+            Happening::RunnersUp { target, wish } => self.runners_up(target, wish),
+            Happening::Kill { target } => self.kill(target),
+        }
+    }
+
+    fn runners_up(&mut self, number: usize, wish: u64) {
+        let fails = self.random.random_bool(self.world.targets[number].start_fails);
+        let state = &mut self.targets[number];
+        if wish != state.wish {
+            return;
+        }
+        let target = TargetId(number);
+        if state.wanted > state.up && fails {
+            let reason = "it does not start".into();
+            let held = std::mem::take(&mut state.held);
+            self.core.handle(self.now, Event::StartFailed { target, reason });
+            for (attempt, .., sent) in held {
+                let reason = "no runner came up".into();
+                let taken = self.now.since(sent);
+                self.tell(attempt, Outcome::Lost { reason }, taken, false, Duration::ZERO);
+            }
+            return;
+        }
+        state.up = state.wanted;
+        let up = state.up;
+        self.core.handle(self.now, Event::Runners { target, up });
+        if up > 0 {
+            for (attempt, work, with_module, sent) in std::mem::take(&mut self.targets[number].held)
+            {
+                self.serve(number, attempt, work, with_module, sent);
+            }
+        }
+    }
+
+    /// A runner dies, and with it all calls that are under way.
+    fn kill(&mut self, number: usize) {
+        let state = &mut self.targets[number];
+        state.has_module = false;
+        let mut lost: Vec<AttemptId> = state.under_way.iter().copied().collect();
+        lost.sort_unstable();
+        let held: HashSet<AttemptId> = state.held.iter().map(|(attempt, ..)| *attempt).collect();
+        lost.retain(|attempt| !held.contains(attempt));
+        if state.up > 0 {
+            state.up -= 1;
+            state.wish += 1;
+            let (up, wish, target) = (state.up, state.wish, TargetId(number));
+            self.core.handle(self.now, Event::Runners { target, up });
+            let start = self.world.targets[number].start;
+            self.later(self.now + start, Happening::RunnersUp { target: number, wish });
+        }
+        for attempt in lost {
+            let reason = "the runner was killed".into();
+            let taken = self.world.targets[number].latency;
+            self.tell(attempt, Outcome::Lost { reason }, taken, false, Duration::ZERO);
+        }
+    }
+
+    /// What holds between any two steps.
+    fn check_always(&mut self, step: u64) -> Result<(), String> {
+        if self.outcomes.stopped.is_some() {
+            return Ok(());
+        }
+        if step % 8 == 0 {
+            let listed: Vec<_> = self.core.in_flight().map(|(s, w)| (s.0, w.from, w.to)).collect();
+            let expected: Vec<_> = (self.emitted..)
+                .zip(&self.expected)
+                .map(|(sequence, (_, work))| (sequence, work.from, work.to))
+                .collect();
+            check!(listed == expected, "in flight are {expected:?}, but listed {listed:?}");
+        }
+        let seen = self.core.snapshot(self.now);
+        for (number, (target, seen)) in self.targets.iter().zip(&seen.targets).enumerate() {
+            check!(
+                target.under_way.len() == seen.in_flight,
+                "target {number} has {} calls under way, and the core says {}",
+                target.under_way.len(),
+                seen.in_flight
+            );
+        }
+        let any_lane = matches!(self.world.policy.offload, Offload::Auto | Offload::Never);
+        check!(
+            !any_lane || seen.waiting_parts == 0 || seen.local_busy == seen.local_lanes,
+            "{} parts wait, but only {} local lanes are busy",
+            seen.waiting_parts,
+            seen.local_busy
+        );
+        Ok(())
+    }
+}
