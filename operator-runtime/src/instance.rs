@@ -1,0 +1,257 @@
+//! One instance of a component: its store, its exports, and how its calls fail.
+
+use std::time::{Duration, Instant};
+
+use overspill_protocol::{Batch, Cause, Emission};
+use wasmtime::component::Instance;
+use wasmtime::{Store, Trap};
+
+use crate::convert::{
+    Borrowed, ConfigureFunc, DescribeFunc, FlatMapFunc, RawDescription, RawSettingError,
+};
+use crate::limits::Limiter;
+use crate::load::Inner;
+use crate::wasi::{Refused, Wasi};
+use crate::{Description, Fault, InstanceError, LimitExceeded, LimitName, Limits};
+
+/// What a description may take, in bytes.
+const DESCRIPTION_BYTES: usize = 1 << 20;
+
+/// What a store holds besides the instance.
+pub(crate) struct State {
+    limiter: Limiter,
+    pub(crate) wasi: Wasi,
+}
+
+/// An instance that is ready for batches, or for `configure`.
+pub(crate) struct Guest {
+    store: Store<State>,
+    instance: Instance,
+    limits: Limits,
+    /// Looked up by `configure`; absent before.
+    flat_map: Option<FlatMapFunc>,
+    calls: u64,
+    /// From how much memory on it isn't used again, in bytes.
+    recycle_memory: usize,
+}
+
+impl Guest {
+    /// A new instance, and what it says of itself.
+    pub(crate) fn start(
+        operator: &Inner,
+        limits: Limits,
+    ) -> Result<(Self, RawDescription), InstanceError> {
+        let shared = &operator.shared;
+        let state = State { limiter: Limiter::new(limits), wasi: Wasi::default() };
+        let mut store = Store::new(&shared.engine, state);
+        store.limiter(|state| &mut state.limiter);
+        let begun = Instant::now();
+        store.set_epoch_deadline(shared.ticker.ticks(limits.deadline));
+        let started = operator.pre.instantiate(&mut store);
+        let mut guest = match started {
+            Ok(instance) => Self {
+                store,
+                instance,
+                limits,
+                flat_map: None,
+                calls: 0,
+                recycle_memory: shared.options.recycle_memory,
+            },
+            Err(error) => {
+                let fault = fault(&error, store.data_mut(), limits, limits.deadline, begun);
+                return Err(InstanceError::Fault { doing: "instantiating the component", fault });
+            }
+        };
+        let description = guest.describe(operator)?;
+        Ok((guest, description))
+    }
+
+    /// A new instance with these settings.
+    pub(crate) fn configured(
+        operator: &Inner,
+        settings: &[(String, String)],
+        limits: Limits,
+    ) -> Result<Self, InstanceError> {
+        let (mut guest, description) = Self::start(operator, limits)?;
+        if Description::check(description).as_ref() != Ok(operator.description()) {
+            return Err(InstanceError::Fickle);
+        }
+        guest.configure(operator, settings)?;
+        let begin = guest.memory().saturating_mul(2);
+        guest.recycle_memory = begin.max(operator.shared.options.recycle_memory);
+        Ok(guest)
+    }
+
+    fn describe(&mut self, operator: &Inner) -> Result<RawDescription, InstanceError> {
+        let begun = Instant::now();
+        let ticks = operator.shared.ticker.ticks(self.limits.deadline);
+        self.store.set_epoch_deadline(ticks);
+        self.store.set_hostcall_fuel(DESCRIPTION_BYTES);
+        let described = self
+            .export(operator, "describe", "describe")
+            .and_then(|func| func.typed::<(), (RawDescription,)>(&self.store))
+            .and_then(|func: DescribeFunc| func.call(&mut self.store, ()));
+        match described {
+            Ok((description,)) => Ok(description),
+            Err(error) => Err(self.failed_start("`describe`", &error, begun)),
+        }
+    }
+
+    fn configure(
+        &mut self,
+        operator: &Inner,
+        settings: &[(String, String)],
+    ) -> Result<(), InstanceError> {
+        let begun = Instant::now();
+        let ticks = operator.shared.ticker.ticks(self.limits.deadline);
+        self.store.set_epoch_deadline(ticks);
+        let configured = self
+            .export(operator, "configure", "configure")
+            .and_then(|func| func.typed(&self.store))
+            .and_then(|func: ConfigureFunc| func.call(&mut self.store, (settings,)))
+            .and_then(|(result,)| {
+                let flat_map = self.export(operator, "flatmap", "flat-map")?;
+                self.flat_map = Some(flat_map.typed(&self.store)?);
+                Ok(result)
+            });
+        match configured {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(RawSettingError { name, reason })) => {
+                Err(InstanceError::Refused { name, reason })
+            }
+            Err(error) => Err(self.failed_start("`configure`", &error, begun)),
+        }
+    }
+
+    fn export(
+        &mut self,
+        operator: &Inner,
+        interface: &str,
+        function: &str,
+    ) -> wasmtime::Result<wasmtime::component::Func> {
+        let interface = operator.world.export(interface);
+        let missing =
+            || wasmtime::Error::msg(format!("`{interface}` has no function `{function}`"));
+        let instance = self
+            .instance
+            .get_export_index(&mut self.store, None, &interface)
+            .ok_or_else(missing)?;
+        let index = self
+            .instance
+            .get_export_index(&mut self.store, Some(&instance), function)
+            .ok_or_else(missing)?;
+        self.instance.get_func(&mut self.store, index).ok_or_else(missing)
+    }
+
+    fn failed_start(
+        &mut self,
+        doing: &'static str,
+        error: &wasmtime::Error,
+        begun: Instant,
+    ) -> InstanceError {
+        let fault = self.fault(error, self.limits.deadline, begun);
+        InstanceError::Fault { doing, fault }
+    }
+
+    fn fault(&mut self, error: &wasmtime::Error, deadline: Duration, begun: Instant) -> Fault {
+        fault(error, self.store.data_mut(), self.limits, deadline, begun)
+    }
+
+    /// One guest call. After a fault the instance is of no more use.
+    pub(crate) fn flat_map(
+        &mut self,
+        operator: &Inner,
+        batch: &Batch,
+        processing_time: i64,
+        deadline: Duration,
+    ) -> Result<Emission, Fault> {
+        let begun = Instant::now();
+        self.calls += 1;
+        self.store.set_epoch_deadline(operator.shared.ticker.ticks(deadline));
+        self.store.set_hostcall_fuel(self.limits.output);
+        self.store.data_mut().wasi.begin_call(batch, processing_time);
+        let borrowed = Borrowed::new(batch);
+        let flat_map = self.flat_map.expect("only configured instances get batches");
+        match flat_map.call(&mut self.store, (borrowed.raw(),)) {
+            Ok((emission,)) => emission.check(batch.len()).map_err(|error| {
+                let reason = format!("the component's answer breaks the contract: {error}");
+                self.contract_fault(reason)
+            }),
+            Err(error) => Err(self.fault(&error, deadline, begun)),
+        }
+    }
+
+    fn contract_fault(&mut self, reason: String) -> Fault {
+        let stderr = self.store.data_mut().wasi.take_stderr();
+        Fault { cause: Cause::Contract, reason, limit: None, stderr }
+    }
+
+    /// Its linear memory, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.store.data().limiter.memory()
+    }
+
+    /// Whether it has had its time.
+    pub(crate) fn is_due(&self, recycle_calls: u64) -> bool {
+        self.calls >= recycle_calls || self.memory() > self.recycle_memory
+    }
+
+    /// Whether it has seen no batch yet.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.calls == 0
+    }
+}
+
+/// What an error of wasmtime means.
+fn fault(
+    error: &wasmtime::Error,
+    state: &mut State,
+    limits: Limits,
+    deadline: Duration,
+    begun: Instant,
+) -> Fault {
+    let stderr = state.wasi.take_stderr();
+    let limited = |cause, limit: LimitExceeded| Fault {
+        cause,
+        reason: limit.to_string(),
+        limit: Some(limit),
+        stderr: stderr.clone(),
+    };
+    if let Some(limit) = error.downcast_ref::<LimitExceeded>() {
+        return limited(Cause::Memory, *limit);
+    }
+    if let Some(Trap::Interrupt) = error.downcast_ref::<Trap>() {
+        let limit = LimitExceeded {
+            name: LimitName::Deadline,
+            limit: millis(deadline),
+            current: millis(begun.elapsed()),
+            requested: None,
+        };
+        return limited(Cause::Deadline, limit);
+    }
+    let text = format!("{error:#}");
+    // Wasmtime keeps the type of this error to itself; a test holds the wording.
+    if text.contains("fuel allocated for hostcalls has been exhausted") {
+        let limit = LimitExceeded {
+            name: LimitName::Output,
+            limit: limits.output as u64,
+            current: 0,
+            requested: None,
+        };
+        return limited(Cause::Output, limit);
+    }
+    let (cause, reason) = if let Some(trap) = error.downcast_ref::<Trap>() {
+        let trap = trap.to_string();
+        let trap = trap.strip_prefix("wasm trap: ").unwrap_or(&trap);
+        (Cause::Trap, format!("the component trapped: {trap}"))
+    } else if let Some(Refused(what)) = error.downcast_ref::<Refused>() {
+        (Cause::Trap, format!("the component was stopped: {what}"))
+    } else {
+        (Cause::Contract, format!("the component's answer breaks the contract: {text}"))
+    };
+    Fault { cause, reason, limit: None, stderr }
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
