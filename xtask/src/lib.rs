@@ -9,9 +9,13 @@
 //! and how to repeat just that. It installs what is missing, and says where. Nothing here is used
 //! by the product.
 
+pub mod bench;
+pub mod demo;
+pub mod fuzz;
 pub mod guests;
 pub mod readme;
 pub mod step;
+pub mod test;
 pub mod toolchain;
 pub mod walls;
 

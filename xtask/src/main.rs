@@ -21,6 +21,19 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Show a load spike, once with back-pressure alone and once with bursting.
+    #[command(after_help = "Examples:\n  cargo xtask demo\n  cargo xtask demo --quick --json \
+                            | python3 -m json.tool")]
+    Demo(xtask::demo::Options),
+    /// Check everything that CI checks.
+    #[command(after_help = "To repeat one test:\n  cargo test --release -p overspill NAME")]
+    Test(xtask::test::Options),
+    /// Measure: the benchmarks of bench/.
+    #[command(after_help = "Example:\n  cargo xtask bench leverage")]
+    Bench(xtask::bench::Options),
+    /// Feed the decoders what nobody would send.
+    #[command(after_help = "Example:\n  cargo xtask fuzz --only reply --seconds 900")]
+    Fuzz(xtask::fuzz::Options),
     /// Build the operators of guest-operators/ into target/guests/.
     #[command(after_help = "Example:\n  cargo xtask guests --only tokenizer")]
     Guests(xtask::guests::Options),
@@ -40,6 +53,10 @@ fn main() -> ExitCode {
 
 fn perform(command: Command) -> Result<()> {
     match command {
+        Command::Demo(options) => xtask::demo::run(&options),
+        Command::Test(options) => xtask::test::run(&options),
+        Command::Bench(options) => xtask::bench::run(&options),
+        Command::Fuzz(options) => xtask::fuzz::run(&options),
         Command::Guests(options) => xtask::guests::run(&options),
         Command::Walls => walls(),
     }
