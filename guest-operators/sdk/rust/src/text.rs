@@ -1,0 +1,1 @@
+//! Text, sixteen bytes at a time.
