@@ -82,9 +82,17 @@ impl Observation {
         let fluid_bound = if pressure == Pressure::None {
             0.0
         } else {
-            (self.arrival_rate - service_rate + backlog / target).max(0.0)
+            self.rate_to_clear_within(self.latency_target)
         };
         Assessment { predicted_wait: Duration::from_secs_f64(wait.min(1e9)), fluid_bound, pressure }
+    }
+
+    /// λ − μ plus the backlog over this time: what must be served elsewhere for the backlog to be
+    /// gone by then.
+    pub fn rate_to_clear_within(&self, time: Duration) -> f64 {
+        let backlog = self.waiting as f64 + self.on_local_lanes;
+        let service_rate = self.service_rate.unwrap_or(0.0);
+        (self.arrival_rate - service_rate + backlog / time.as_secs_f64().max(1e-6)).max(0.0)
     }
 
     /// Whether work may leave now. A burst begins above the latency target, and lasts until

@@ -11,27 +11,32 @@ pub(super) struct ArrivalRate {
     weight: f64,
     last: Time,
     begun: Option<Time>,
+    batch_records: f64,
 }
 
 impl ArrivalRate {
     /// The memory: an arrival counts for 1/e of its weight after this many seconds.
-    const MEMORY: f64 = 0.1;
+    const MEMORY: f64 = 0.05;
     /// Fewer seconds than this are no basis for a rate.
     const LEAST: f64 = 0.005;
 
     pub(super) fn new() -> Self {
-        Self { weight: 0.0, last: Time(0), begun: None }
+        Self { weight: 0.0, last: Time(0), begun: None, batch_records: 0.0 }
     }
 
     pub(super) fn arrived(&mut self, now: Time, records: usize) {
+        let gap = now.since(self.last).as_secs_f64() / Self::MEMORY;
         self.weight = self.decayed(now);
         self.last = self.last.max(now);
+        self.batch_records += (records as f64 - self.batch_records) / 8.0;
         // The first arrival only starts the clock: there is no interval before it.
         if self.begun.is_none() {
             self.begun = Some(now);
-        } else {
-            self.weight += records as f64;
+            return;
         }
+        // The records of a batch came one by one since the batch before.
+        let faded = if gap > 1e-9 { (1.0 - (-gap).exp()) / gap } else { 1.0 };
+        self.weight += records as f64 * faded;
     }
 
     pub(super) fn per_second(&self, now: Time) -> f64 {
@@ -39,6 +44,11 @@ impl ArrivalRate {
         let age = now.since(begun).as_secs_f64().max(Self::LEAST);
         // What the memory would hold of a constant rate since the beginning.
         self.decayed(now) / (Self::MEMORY * (1.0 - (-age / Self::MEMORY).exp()))
+    }
+
+    /// The usual number of records of a batch.
+    pub(super) fn batch_records(&self) -> f64 {
+        self.batch_records
     }
 
     fn decayed(&self, now: Time) -> f64 {
@@ -136,10 +146,10 @@ mod tests {
     fn a_steady_arrival_rate_is_known_within_a_few_batches() {
         let mut rate = ArrivalRate::new();
         let now = feed(&mut rate, 60_000.0, 0.0, 0.1);
-        near(rate.per_second(now), 60_000.0, 0.25);
+        near(rate.per_second(now), 60_000.0, 0.02);
         let mut rate = ArrivalRate::new();
         let now = feed(&mut rate, 60_000.0, 0.0, 2.0);
-        near(rate.per_second(now), 60_000.0, 0.15);
+        near(rate.per_second(now), 60_000.0, 0.02);
     }
 
     #[test]

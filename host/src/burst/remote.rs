@@ -65,9 +65,14 @@ pub(super) struct RemoteTarget {
     pub(super) over_budget: bool,
     /// Refused for its leverage; when it is measured again.
     pub(super) refused_until: Option<Time>,
+    /// Its leverage is being measured again: a few calls are enough.
+    pub(super) measuring: bool,
 }
 
 impl RemoteTarget {
+    /// After a refusal, this many calls at once measure the leverage again.
+    const CALLS_TO_MEASURE: usize = 3;
+
     pub(super) fn new(policy: &TargetPolicy) -> Self {
         let (initial, start_time) = match policy.runners {
             Runners::Standing => (policy.initial_limit, Duration::ZERO),
@@ -96,6 +101,7 @@ impl RemoteTarget {
             reported_spend: None,
             over_budget: false,
             refused_until: None,
+            measuring: false,
         }
     }
 
@@ -113,6 +119,7 @@ impl RemoteTarget {
             && self.paused_until <= now
             && !self.over_budget
             && self.breaker.allows(now)
+            && !(self.measuring && self.in_flight >= Self::CALLS_TO_MEASURE)
     }
 
     /// Whether it is worth waiting for it: it works, or will be tried as soon as there is need.

@@ -67,9 +67,8 @@ enum Happening {
         outcome: Option<Outcome<Processed>>,
         taken: Duration,
     },
-    RunnersUp {
+    RunnerUp {
         target: usize,
-        wish: u64,
     },
     Kill {
         target: usize,
@@ -104,8 +103,7 @@ impl Ord for Pending {
 struct TargetState {
     up: usize,
     wanted: usize,
-    /// Grows with each wish, so that an outdated start is not reported.
-    wish: u64,
+    starting: usize,
     has_module: bool,
     /// Calls that the core counts as under way.
     under_way: HashSet<AttemptId>,
@@ -483,19 +481,24 @@ impl Simulation {
 
     fn scale(&mut self, target: usize, runners: usize) {
         self.outcomes.scales.push((self.now, target, runners));
-        let start = self.world.targets[target].start;
         let state = &mut self.targets[target];
         state.wanted = runners;
-        state.wish += 1;
-        let wish = state.wish;
-        if runners <= state.up {
-            if runners < state.up {
-                state.has_module &= runners > 0;
-            }
-            self.later(self.now, Happening::RunnersUp { target, wish });
-        } else {
-            self.later(self.now + start, Happening::RunnersUp { target, wish });
+        if runners < state.up {
+            state.up = runners;
+            state.has_module &= runners > 0;
+            self.core.handle(self.now, Event::Runners { target: TargetId(target), up: runners });
         }
+        self.start_missing(target);
+    }
+
+    fn start_missing(&mut self, target: usize) {
+        let start = self.world.targets[target].start;
+        let state = &self.targets[target];
+        for _ in state.up + state.starting..state.wanted {
+            self.later(self.now + start, Happening::RunnerUp { target });
+        }
+        let state = &mut self.targets[target];
+        state.starting = state.starting.max(state.wanted.saturating_sub(state.up));
     }
 
     fn cancel(&mut self, attempt: AttemptId) -> Result<(), String> {
@@ -559,21 +562,23 @@ impl Simulation {
                 }
                 self.begin(lane);
             }
-            Happening::RunnersUp { target, wish } => self.runners_up(target, wish),
+            Happening::RunnerUp { target } => self.runner_up(target),
             Happening::Kill { target } => self.kill(target),
         }
     }
 
-    fn runners_up(&mut self, number: usize, wish: u64) {
+    fn runner_up(&mut self, number: usize) {
         let fails = self.random.random_bool(self.world.targets[number].start_fails);
         let state = &mut self.targets[number];
-        if wish != state.wish {
+        state.starting -= 1;
+        if state.up >= state.wanted {
             return;
         }
         let target = TargetId(number);
-        if state.wanted > state.up && fails {
+        if fails {
+            let nobody = state.up + state.starting == 0;
+            let held = if nobody { std::mem::take(&mut state.held) } else { Vec::new() };
             let reason = "it does not start".into();
-            let held = std::mem::take(&mut state.held);
             self.core.handle(self.now, Event::StartFailed { target, reason });
             for (attempt, .., sent) in held {
                 let reason = "no runner came up".into();
@@ -582,14 +587,11 @@ impl Simulation {
             }
             return;
         }
-        state.up = state.wanted;
+        state.up += 1;
         let up = state.up;
         self.core.handle(self.now, Event::Runners { target, up });
-        if up > 0 {
-            for (attempt, work, with_module, sent) in std::mem::take(&mut self.targets[number].held)
-            {
-                self.serve(number, attempt, work, with_module, sent);
-            }
+        for (attempt, work, with_module, sent) in std::mem::take(&mut self.targets[number].held) {
+            self.serve(number, attempt, work, with_module, sent);
         }
     }
 
@@ -599,15 +601,12 @@ impl Simulation {
         state.has_module = false;
         let mut lost: Vec<AttemptId> = state.under_way.iter().copied().collect();
         lost.sort_unstable();
-        let held: HashSet<AttemptId> = state.held.iter().map(|(attempt, ..)| *attempt).collect();
-        lost.retain(|attempt| !held.contains(attempt));
+        lost.retain(|attempt| !state.held.iter().any(|(held, ..)| held == attempt));
         if state.up > 0 {
             state.up -= 1;
-            state.wish += 1;
-            let (up, wish, target) = (state.up, state.wish, TargetId(number));
-            self.core.handle(self.now, Event::Runners { target, up });
-            let start = self.world.targets[number].start;
-            self.later(self.now + start, Happening::RunnersUp { target: number, wish });
+            let up = state.up;
+            self.core.handle(self.now, Event::Runners { target: TargetId(number), up });
+            self.start_missing(number);
         }
         for attempt in lost {
             let reason = "the runner was killed".into();

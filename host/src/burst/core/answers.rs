@@ -72,9 +72,6 @@ impl<W: Work> Core<W> {
             return;
         }
         self.actions.push_back(Action::Cancel { attempt: id });
-        if let Lane::Remote(TargetId(number)) = attempt.lane {
-            self.targets[number].latency.sample(self.now.since(attempt.sent));
-        }
         let reason =
             format!("no answer within {:.1} s", self.now.since(attempt.sent).as_secs_f64());
         self.failed(id, &attempt, Failure::Retryable(reason));
@@ -190,8 +187,9 @@ impl<W: Work> Core<W> {
         target.counts.cancelled += 1;
         let late = now.since(sent) >= target.straggles_after(self.policy.latency_target);
         if matches!(winner, Lane::Local(_)) && late {
-            // A target that lets itself be overtaken by hedges all the time is as good as dark.
-            target.latency.sample(now.since(sent));
+            // A target that is overtaken time after time is as good as dark. How long its calls
+            // would have taken is not known: to count what they took so far would make the next
+            // hedge wait longer, and the one after it longer still.
             self.breaker_failed(number, id, "a local lane overtook it");
         } else {
             target.breaker.undecided(now, id);

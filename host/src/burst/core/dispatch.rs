@@ -1,7 +1,7 @@
 //! Giving work to lanes.
 
 use super::super::controller::{Assessment, Observation};
-use super::super::decision::{DecisionKind, Reason};
+use super::super::decision::Reason;
 use super::super::interface::{Action, Lane, Sequence, TargetId, Time, Work};
 use super::super::part::{Attempt, Stage};
 use super::super::policy::Offload;
@@ -84,7 +84,7 @@ impl<W: Work> Core<W> {
         order.sort_by_key(|number| self.targets[*number].expected(self.now));
         let mut why_not = Reason::NoTarget;
         for number in order {
-            if auto && !self.leverage_allows(number) {
+            if self.leverage_refuses(number) {
                 why_not = Reason::Leverage;
                 continue;
             }
@@ -138,40 +138,6 @@ impl<W: Work> Core<W> {
                 part.avoid.is_none_or(|(avoid, until)| avoid.0 != number || until <= self.now)
             })
         })
-    }
-
-    /// Whether a target's leverage allows to use it; notes when that changes.
-    fn leverage_allows(&mut self, number: usize) -> bool {
-        if !self.leverage_refuses(number) {
-            self.targets[number].refused_until = None;
-            return true;
-        }
-        let id = TargetId(number);
-        let leverage = self.leverage(number).unwrap_or_default();
-        let name = &self.targets[number].policy.name;
-        match self.targets[number].refused_until {
-            None => {
-                let why = format!(
-                    "sending a record to {name} costs this host 1/{leverage:.2} of the processor \
-                     time that processing it here does: the leverage {leverage:.2} is below {}",
-                    self.policy.min_leverage
-                );
-                self.log.note(self.now, DecisionKind::LeverageRefused(id), why);
-                self.targets[number].refused_until = Some(self.now + self.policy.leverage_probe);
-                false
-            }
-            Some(until) if self.now < until => false,
-            Some(_) => {
-                let why = format!(
-                    "the leverage of {name} was {leverage:.2} {:.0} s ago; it is measured again",
-                    self.policy.leverage_probe.as_secs_f64()
-                );
-                self.log.note(self.now, DecisionKind::LeverageProbed(id), why);
-                self.targets[number].refused_until = None;
-                self.targets[number].processor = Default::default();
-                true
-            }
-        }
     }
 
     /// Cuts a waiting part so that a target's payload limit holds; whether it can be sent now.

@@ -6,6 +6,7 @@
 
 mod answers;
 mod dispatch;
+mod steer;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -14,13 +15,13 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::controller::{Assessment, CALM, Observation, Pressure};
-use super::decision::{Decision, DecisionKind, Log};
+use super::controller::CALM;
+use super::decision::{Decision, Log};
 use super::interface::{Action, AttemptId, Event, Lane, Sequence, TargetId, Time, Work};
 use super::local::LocalLanes;
 use super::merge::{Batch, Merge};
 use super::part::{Attempt, Part, Stage};
-use super::policy::{Offload, Policy, Runners};
+use super::policy::{Offload, Policy};
 use super::queue::{Class, Queue};
 use super::rate::ArrivalRate;
 use super::remote::RemoteTarget;
@@ -169,6 +170,7 @@ impl<W: Work> Core<W> {
             let observation = self.observation();
             let assessment = observation.assess();
             self.follow(&observation, &assessment);
+            self.review_leverage();
             self.size_runners(&observation, &assessment);
             if let Some(action) = self.run_remotely(&observation, &assessment) {
                 self.actions.push_back(action);
@@ -269,160 +271,6 @@ impl<W: Work> Core<W> {
             }
             self.give_up(id);
         }
-    }
-
-    fn observation(&self) -> Observation {
-        Observation {
-            latency_target: self.policy.latency_target,
-            arrival_rate: self.arrivals.per_second(self.now),
-            service_rate: self.local.rate(self.now),
-            waiting: self.queue.records() as u64,
-            on_local_lanes: self.local.remaining(self.now),
-            bursting: self.bursting,
-        }
-    }
-
-    /// Begins and ends bursts.
-    fn follow(&mut self, observation: &Observation, assessment: &Assessment) {
-        if assessment.pressure == Pressure::Over {
-            self.times.onset.get_or_insert(self.now);
-        }
-        if !self.bursting && observation.wants_targets(assessment) {
-            self.bursting = true;
-            self.times.bursts += 1;
-            let why = observation.describe(assessment);
-            self.log.note(self.now, DecisionKind::BurstBegan, why);
-        }
-        if !self.bursting {
-            return;
-        }
-        if assessment.pressure > Pressure::None {
-            self.calm_since = None;
-            return;
-        }
-        let calm_since = *self.calm_since.get_or_insert(self.now);
-        if self.now.since(calm_since) >= CALM {
-            self.bursting = false;
-            self.calm_since = None;
-            self.times.ended = Some(self.now);
-            let why = observation.describe(assessment);
-            self.log.note(self.now, DecisionKind::BurstEnded, why);
-        }
-    }
-
-    /// Says how many runners are wanted, where it is ours to say.
-    fn size_runners(&mut self, observation: &Observation, assessment: &Assessment) {
-        if !self.targets.iter().any(|t| matches!(t.policy.runners, Runners::Started { .. })) {
-            return;
-        }
-        let mut excess = self.excess(observation, assessment);
-        let local_seconds = self.local.service.seconds().unwrap_or(0.0);
-        for number in 0..self.targets.len() {
-            let target = &self.targets[number];
-            let seconds = target.slot.seconds().unwrap_or(local_seconds).max(1e-9);
-            let barred = target.over_budget
-                || !target.breaker.allows(self.now) && target.in_flight == 0
-                || self.leverage_refuses(number);
-            let Runners::Started { slots, .. } = target.policy.runners else {
-                if !barred {
-                    excess -= target.limit.value() as f64 / seconds;
-                }
-                continue;
-            };
-            let slots = slots.max(1);
-            // A quarter more than needed, so that the backlog shrinks.
-            let need = if excess <= 0.0 || barred {
-                0
-            } else {
-                (excess * seconds * 1.25 / slots as f64).ceil().max(1.0) as usize
-            };
-            let before = target.wanted;
-            if self.targets[number].size(self.now, need) {
-                let target = &self.targets[number];
-                let why = format!(
-                    "{} runners of {} are wanted after {before}, for {:.0} records/s; {}",
-                    target.wanted,
-                    target.policy.name,
-                    excess.max(0.0),
-                    observation.describe(assessment),
-                );
-                let action = Action::Scale { target: TargetId(number), runners: target.wanted };
-                self.log.note(self.now, DecisionKind::Scaled(TargetId(number)), why);
-                self.actions.push_back(action);
-            }
-            excess -= (self.targets[number].wanted * slots) as f64 / seconds;
-        }
-    }
-
-    /// Records a second that targets should serve.
-    fn excess(&self, observation: &Observation, assessment: &Assessment) -> f64 {
-        let backlog = self.queue.records() as f64 / self.policy.latency_target.as_secs_f64();
-        match self.policy.offload {
-            Offload::Never => 0.0,
-            Offload::Auto if self.bursting || assessment.pressure >= Pressure::Rising => {
-                assessment.fluid_bound
-            }
-            Offload::Auto => 0.0,
-            _ if self.queue.head_for_targets().is_none() => 0.0,
-            Offload::Always => observation.arrival_rate + backlog,
-            Offload::Share(share) => observation.arrival_rate * share + backlog,
-        }
-    }
-
-    fn start_failed(&mut self, number: usize, reason: &str) {
-        let Some(target) = self.targets.get_mut(number) else { return };
-        target.start_failures += 1;
-        let wait = super::backoff::full_jitter(
-            &mut self.random,
-            target.policy.breaker_open,
-            target.policy.breaker_open * 32,
-            target.start_failures,
-        )
-        .max(target.policy.breaker_open / 2);
-        target.next_start = self.now + wait;
-        target.wanted = target.wanted.min(target.up);
-        let why = format!(
-            "a runner of {} could not be started: {reason}; the next try is in {:.1} s at the \
-             earliest, {} runners are up",
-            target.policy.name,
-            wait.as_secs_f64(),
-            target.up,
-        );
-        let runners = target.wanted;
-        self.log.note(self.now, DecisionKind::StartFailed(TargetId(number)), why);
-        self.actions.push_back(Action::Scale { target: TargetId(number), runners });
-    }
-
-    fn check_budget(&mut self, number: usize) {
-        let Some(target) = self.targets.get_mut(number) else { return };
-        let Some(budget) = target.policy.budget else { return };
-        let over = target.spend() >= budget;
-        if over && !target.over_budget {
-            let why = format!(
-                "{} has cost ${:.4}, and its budget is ${budget:.4}: nothing more is sent to it",
-                target.policy.name,
-                target.spend(),
-            );
-            self.log.note(self.now, DecisionKind::BudgetSpent(TargetId(number)), why);
-        }
-        target.over_budget = over;
-    }
-
-    /// The leverage of a target, once it has been measured.
-    fn leverage(&self, number: usize) -> Option<f64> {
-        const SAMPLES: u64 = 3;
-        let target = self.targets.get(number)?;
-        if target.processor.samples() < SAMPLES || self.local.processor.samples() < SAMPLES {
-            return None;
-        }
-        let (here, there) = (self.local.processor.seconds()?, target.processor.seconds()?);
-        // A driver that measures no processor time tells nothing.
-        (here > 0.0 && there > 0.0).then(|| here / there)
-    }
-
-    fn leverage_refuses(&self, number: usize) -> bool {
-        self.leverage(number).is_some_and(|leverage| leverage < self.policy.min_leverage)
-            && self.policy.offload == Offload::Auto
     }
 
     fn next_id(&mut self) -> AttemptId {
