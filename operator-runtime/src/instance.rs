@@ -20,7 +20,14 @@ const DESCRIPTION_BYTES: usize = 1 << 20;
 /// What a store holds besides the instance.
 pub(crate) struct State {
     limiter: Limiter,
-    pub(crate) wasi: Wasi,
+    /// Present for a component that imports it.
+    pub(crate) wasi: Option<Box<Wasi>>,
+}
+
+impl State {
+    fn take_stderr(&mut self) -> String {
+        self.wasi.as_deref_mut().map(Wasi::take_stderr).unwrap_or_default()
+    }
 }
 
 /// An instance that is ready for batches, or for `configure`.
@@ -42,7 +49,10 @@ impl Guest {
         limits: Limits,
     ) -> Result<(Self, RawDescription), InstanceError> {
         let shared = &operator.shared;
-        let state = State { limiter: Limiter::new(limits), wasi: Wasi::default() };
+        let state = State {
+            limiter: Limiter::new(limits),
+            wasi: (!operator.world.imports.is_empty()).then(Box::default),
+        };
         let mut store = Store::new(&shared.engine, state);
         store.limiter(|state| &mut state.limiter);
         let begun = Instant::now();
@@ -169,7 +179,9 @@ impl Guest {
         self.calls += 1;
         self.store.set_epoch_deadline(operator.shared.ticker.ticks(deadline));
         self.store.set_hostcall_fuel(self.limits.output);
-        self.store.data_mut().wasi.begin_call(batch, processing_time);
+        if let Some(wasi) = &mut self.store.data_mut().wasi {
+            wasi.begin_call(batch, processing_time);
+        }
         let borrowed = Borrowed::new(batch);
         let flat_map = self.flat_map.expect("only configured instances get batches");
         match flat_map.call(&mut self.store, (borrowed.raw(),)) {
@@ -182,7 +194,7 @@ impl Guest {
     }
 
     fn contract_fault(&mut self, reason: String) -> Fault {
-        let stderr = self.store.data_mut().wasi.take_stderr();
+        let stderr = self.store.data_mut().take_stderr();
         Fault { cause: Cause::Contract, reason, limit: None, stderr }
     }
 
@@ -210,7 +222,7 @@ fn fault(
     deadline: Duration,
     begun: Instant,
 ) -> Fault {
-    let stderr = state.wasi.take_stderr();
+    let stderr = state.take_stderr();
     let limited = |cause, limit: LimitExceeded| Fault {
         cause,
         reason: limit.to_string(),
