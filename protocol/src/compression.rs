@@ -4,11 +4,11 @@ use crate::WireError;
 
 /// Whether to compress a message.
 ///
-/// Per line of 67 bytes out and 96 back, LZ4 takes about 20 ns to compress and 5 ns to decompress,
-/// where copying and checking the line take a few. A host that is short of processor time, which
-/// is when it bursts, therefore sends plain bytes over a fast network, and compresses where the
-/// network or a payload ceiling is the tighter limit. Only the caller knows which it is, so the
-/// caller chooses.
+/// A line of 67 bytes of English takes 4 ns to encode and 3 to decode as it is. LZ4 makes 40 bytes
+/// of it, and takes another 86 ns on one side and 23 on the other. A host that is short of
+/// processor time, which is when it bursts, therefore sends plain bytes over a fast network, and
+/// compresses where the network or a payload ceiling is the tighter limit. Only the caller knows
+/// which it is, so the caller chooses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// Plain bytes: the cheapest for both sides.
@@ -17,7 +17,7 @@ pub enum Compression {
     /// LZ4, always.
     Lz4,
     /// LZ4 when the message becomes clearly smaller by it. A sample is compressed first, so a
-    /// message that doesn't compress costs about 3 µs more than a plain one.
+    /// message that doesn't compress costs a few µs more than a plain one, however long it is.
     Auto,
 }
 

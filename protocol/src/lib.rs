@@ -9,6 +9,42 @@
 //! Whatever comes from outside (a guest, a file, the network) is checked where it enters: a
 //! [`Column`], a [`Batch`] and an [`Emission`] can't be had in a broken state. This crate never
 //! opens a socket, never runs a guest, and knows neither `tokio` nor `wasmtime`.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use overspill_protocol::{
+//!     Batch, Column, Compression, Digest, Emission, Invocation, Limits, Reply, Report,
+//! };
+//!
+//! // The host asks ...
+//! let invocation = Invocation {
+//!     id: 1,
+//!     module: Digest::of(b"the bytes of a component"),
+//!     settings: vec![("language".into(), "en".into())],
+//!     processing_time: 1_700_000_000_000,
+//!     deadline: Duration::from_secs(5),
+//!     max_reply: 6 << 20,
+//!     batch: Batch::from_values(Column::from_values(["to be", "or not to be"])),
+//! };
+//! let request = invocation.encode(Compression::None);
+//!
+//! // ... the runner answers: two words came of the first record, four of the second ...
+//! let asked = Invocation::decode(request, &Limits::default())?;
+//! let words = Column::from_values(["to", "be", "or", "not", "to", "be"]);
+//! let emission = Emission::new(asked.batch.len(), Batch::from_values(words), vec![2, 6], vec![])?;
+//! let report = Report { compute: Duration::from_micros(3), cold: false, memory: 1 << 20 };
+//! let reply = Reply::answer(asked.id, asked.batch.len(), emission, report, asked.max_reply);
+//! let response = reply.encode(Compression::None);
+//!
+//! // ... and the host takes the records, with the keys and times that they inherit.
+//! let Reply::Done { emission, .. } = Reply::decode(response, &Limits::default())? else {
+//!     panic!("the whole batch was done");
+//! };
+//! let records = emission.into_records(&invocation.batch)?;
+//! assert_eq!(records.values().value(3), b"not");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod batch;
 mod column;
