@@ -1,0 +1,156 @@
+//! How a run is going, as plain numbers: what the live view, the metrics and the time series show.
+
+use std::time::Duration;
+
+use crate::burst::Time;
+
+/// The state of a run at one moment. Counters count from the start of the run.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// When.
+    pub at: Time,
+    /// The source.
+    pub source: SourceProgress,
+    /// The operators, in the order of the chain.
+    pub operators: Vec<OperatorProgress>,
+    /// The sink.
+    pub sink: SinkProgress,
+}
+
+impl Progress {
+    /// The records that wait anywhere: due at the source and not taken, and in the queues of the
+    /// operators.
+    pub fn waiting_records(&self) -> u64 {
+        self.source.backlog_records + self.operators.iter().map(|o| o.queue_records).sum::<u64>()
+    }
+
+    /// The input records of all operators that were answered by remote lanes.
+    pub fn offloaded_records(&self) -> u64 {
+        self.operators.iter().map(|operator| operator.offloaded_records).sum()
+    }
+}
+
+/// The state of the source.
+#[derive(Clone, Debug, Default)]
+pub struct SourceProgress {
+    /// The stage's name.
+    pub name: String,
+    /// Records handed over.
+    pub records: u64,
+    /// Records that it could not accept.
+    pub rejected: u64,
+    /// Records that are due and not handed over.
+    pub backlog_records: u64,
+    /// Whether it has come to its end.
+    pub finished: bool,
+}
+
+/// The state of an operator.
+#[derive(Clone, Debug, Default)]
+pub struct OperatorProgress {
+    /// The stage's name.
+    pub name: String,
+    /// Input records whose answer was passed on.
+    pub records_in: u64,
+    /// Output records passed on.
+    pub records_out: u64,
+    /// Input records that went to the dead letters.
+    pub rejected: u64,
+    /// Input records that wait for a lane or are in one.
+    pub queue_records: u64,
+    /// Their size, in bytes.
+    pub queue_bytes: u64,
+    /// The most records that the queue may hold.
+    pub queue_capacity_records: u64,
+    /// Local lanes.
+    pub lanes: usize,
+    /// The share of the time since the last progress in which the local lanes were busy, 0 to 1.
+    pub busy_share: f64,
+    /// The local processing time of one record, smoothed.
+    pub service_time: Duration,
+    /// Linear memory of the local instances, in bytes.
+    pub memory_bytes: u64,
+    /// Input records whose answer came from a remote lane.
+    pub offloaded_records: u64,
+    /// Input records at targets now.
+    pub in_flight_records: u64,
+    /// Answers that came for records that were answered already, in records.
+    pub duplicates_dropped: u64,
+    /// Local processor time of a record over the host's processor time for offloading one; absent
+    /// until both are known.
+    pub leverage: Option<f64>,
+    /// The targets that it may burst to.
+    pub targets: Vec<TargetProgress>,
+}
+
+/// The state of a target as one operator uses it.
+#[derive(Clone, Debug, Default)]
+pub struct TargetProgress {
+    /// The target's name.
+    pub name: String,
+    /// Runners that are up.
+    pub runners_up: usize,
+    /// Runners that are wanted.
+    pub runners_wanted: usize,
+    /// Calls under way.
+    pub in_flight: usize,
+    /// The most calls that may be under way now.
+    pub limit: usize,
+    /// In one word: `idle`, `open`, `probing`, ...
+    pub state: String,
+    /// Calls answered.
+    pub calls: u64,
+    /// Records answered.
+    pub records: u64,
+    /// Calls that had to wait for a start, a load or a compilation.
+    pub cold_starts: u64,
+    /// Calls turned away as too many.
+    pub throttles: u64,
+    /// Calls that failed or were lost.
+    pub errors: u64,
+    /// The median round trip of the last calls.
+    pub latency_p50: Duration,
+    /// The round trip that 99 of 100 of the last calls stayed under.
+    pub latency_p99: Duration,
+    /// Estimated spend, in US dollars.
+    pub cost_usd: f64,
+}
+
+/// The state of the sink.
+#[derive(Clone, Debug, Default)]
+pub struct SinkProgress {
+    /// The stage's name.
+    pub name: String,
+    /// Records written.
+    pub records: u64,
+    /// Bytes written.
+    pub bytes: u64,
+    /// Records of the source whose results have all arrived.
+    pub source_records: u64,
+    /// The latency of the source records that arrived since the last progress.
+    pub latency: LatencyWindow,
+}
+
+/// The latency of some records, from the moment each was due.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatencyWindow {
+    /// How many records.
+    pub records: u64,
+    /// The median, zero when there is no record.
+    pub p50: Duration,
+    /// What 99 of 100 stayed under.
+    pub p99: Duration,
+    /// The longest.
+    pub max: Duration,
+}
+
+/// Watches a run.
+pub trait Observer: Send + Sync {
+    /// Called about ten times a second, and once more at the end.
+    fn progress(&self, progress: &Progress);
+}
+
+/// For runs that nobody watches.
+impl Observer for () {
+    fn progress(&self, _: &Progress) {}
+}
