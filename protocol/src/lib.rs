@@ -53,6 +53,7 @@ mod digest;
 mod emission;
 mod error;
 mod invocation;
+mod joining;
 mod limits;
 mod reply;
 pub mod wire;
