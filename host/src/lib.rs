@@ -11,5 +11,6 @@
 //! turns both.
 
 pub mod burst;
+pub mod metric_definitions;
 pub mod pipeline;
 pub mod target;

@@ -137,6 +137,14 @@ impl Audit {
             p50: quantile(&self.window, 0.5),
             p99: quantile(&self.window, 0.99),
             max: Duration::from_micros(self.window.max()),
+            values: self
+                .window
+                .iter_recorded()
+                .map(|value| {
+                    let latency = Duration::from_micros(value.value_iterated_to());
+                    (latency, value.count_at_value())
+                })
+                .collect(),
         };
         self.window.reset();
         window

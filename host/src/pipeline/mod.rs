@@ -19,3 +19,5 @@ pub mod run_clock;
 pub mod sink;
 pub mod source;
 pub mod summary;
+pub mod timeline;
+pub mod view;

@@ -132,7 +132,7 @@ pub struct SinkProgress {
 }
 
 /// The latency of some records, from the moment each was due.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LatencyWindow {
     /// How many records.
     pub records: u64,
@@ -142,6 +142,8 @@ pub struct LatencyWindow {
     pub p99: Duration,
     /// The longest.
     pub max: Duration,
+    /// Each latency that occurred (to three digits), and for how many records, rising.
+    pub values: Vec<(Duration, u64)>,
 }
 
 /// Watches a run.

@@ -1,9 +1,13 @@
 //! What a run comes to, for people and for machines.
 
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 
-use super::audit::AuditReport;
-use super::progress::Progress;
+use serde::Serialize;
+
+use super::audit::{AuditReport, Latency};
+use super::definition::Pipeline;
+use super::progress::{OperatorProgress, Progress, TargetProgress};
 use crate::burst::Time;
 
 /// What the engine knows at the end of a run.
@@ -39,4 +43,466 @@ pub struct BurstTimes {
     pub first_remote_result: Option<Time>,
     /// When the last batch was sent away.
     pub last_offload: Option<Time>,
+}
+
+/// A report as it is shown. As JSON it has the fields as they are named here; times of the run
+/// are in milliseconds since its start, and what did not happen is `null`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The pipeline's name.
+    pub pipeline: String,
+    /// Whether the run was stopped before the source's end.
+    pub stopped: bool,
+    /// Records that the source gave, those it could not accept included.
+    pub records_in: u64,
+    /// Records that the sink wrote.
+    pub records_out: u64,
+    /// Input records of operators whose answer came from a remote lane.
+    pub offloaded_records: u64,
+    /// Their share of all input records of operators, 0 to 1.
+    pub offloaded_share: f64,
+    /// Answers dropped because their records had been answered already, in records.
+    pub duplicates_dropped: u64,
+    /// Records that went to the dead letters.
+    pub rejected: u64,
+    /// Source records that were handed over and never reached the sink, by their numbers.
+    pub lost: u64,
+    /// Source records that reached the sink more than once, by their numbers.
+    pub duplicates: u64,
+    /// Batches that reached the sink after one that was sent later.
+    pub order_violations: u64,
+    /// The latency of all source records, from when each was due.
+    pub latency_ms: LatencySummary,
+    /// The latency of those that were due in a spike of the rate profile.
+    pub spike_latency_ms: Option<LatencySummary>,
+    /// When what happened in the burst.
+    pub burst: BurstSummary,
+    /// The most records that waited at once.
+    pub peak_queue_records: u64,
+    /// From the start of the run to the last record at the sink, in seconds.
+    pub wall_seconds: f64,
+    /// Processor time of this process, in seconds.
+    pub cpu_seconds: f64,
+    /// Source records that reached the sink per second of the run.
+    pub records_per_second: f64,
+    /// Source records that reached the sink per second of processor time.
+    pub records_per_cpu_second: f64,
+    /// When the first record was out of the sink, in milliseconds.
+    pub first_output_ms: Option<f64>,
+    /// The operators, in the order of the chain.
+    pub operators: Vec<OperatorSummary>,
+    /// The targets, as each operator used them.
+    pub targets: Vec<TargetSummary>,
+    /// Estimated spend at all targets, in US dollars.
+    pub cost_usd: f64,
+}
+
+/// Latencies in milliseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LatencySummary {
+    /// The median.
+    pub p50: f64,
+    /// What 99 of 100 records stayed under.
+    pub p99: f64,
+    /// What 999 of 1,000 records stayed under.
+    pub p999: f64,
+    /// The longest.
+    pub max: f64,
+    /// The mean.
+    pub mean: f64,
+}
+
+/// Times of the burst, in milliseconds since the start of the run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct BurstSummary {
+    /// When the overload began.
+    pub onset_ms: Option<f64>,
+    /// When the first batch was sent away at or after the onset.
+    pub first_offload_ms: Option<f64>,
+    /// When the first remote result came back at or after the onset.
+    pub first_remote_result_ms: Option<f64>,
+    /// When the last batch was sent away.
+    pub last_offload_ms: Option<f64>,
+}
+
+/// An operator over the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OperatorSummary {
+    /// Its name.
+    pub name: String,
+    /// Input records answered.
+    pub records_in: u64,
+    /// Output records.
+    pub records_out: u64,
+    /// Input records that went to the dead letters.
+    pub rejected: u64,
+    /// Input records whose answer came from a remote lane.
+    pub offloaded_records: u64,
+    /// Answers dropped as duplicates, in records.
+    pub duplicates_dropped: u64,
+    /// The local processing time of one record at the end of the run, in microseconds.
+    pub service_us: f64,
+    /// Local processor time of a record over the host's for offloading one.
+    pub leverage: Option<f64>,
+}
+
+/// A target over the run, as one operator used it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TargetSummary {
+    /// Its name.
+    pub name: String,
+    /// The operator.
+    pub operator: String,
+    /// Calls answered.
+    pub calls: u64,
+    /// Records answered.
+    pub records: u64,
+    /// Calls that had to wait for a start, a load or a compilation.
+    pub cold_starts: u64,
+    /// Calls turned away as too many.
+    pub throttles: u64,
+    /// Calls that failed or were lost.
+    pub errors: u64,
+    /// The median round trip of the last calls, in milliseconds.
+    pub latency_p50_ms: f64,
+    /// The round trip that 99 of 100 of the last calls stayed under, in milliseconds.
+    pub latency_p99_ms: f64,
+    /// Estimated spend, in US dollars.
+    pub cost_usd: f64,
+}
+
+fn millis(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1e3
+}
+
+fn time_millis(time: Option<Time>) -> Option<f64> {
+    time.map(|time| time.0 as f64 / 1e3)
+}
+
+/// A rate or share that is 0 where there is nothing to divide by.
+fn per(count: f64, base: f64) -> f64 {
+    if base > 0.0 { count / base } else { 0.0 }
+}
+
+impl From<Latency> for LatencySummary {
+    fn from(latency: Latency) -> Self {
+        Self {
+            p50: millis(latency.p50),
+            p99: millis(latency.p99),
+            p999: millis(latency.p999),
+            max: millis(latency.max),
+            mean: millis(latency.mean),
+        }
+    }
+}
+
+impl From<&OperatorProgress> for OperatorSummary {
+    fn from(operator: &OperatorProgress) -> Self {
+        Self {
+            name: operator.name.clone(),
+            records_in: operator.records_in,
+            records_out: operator.records_out,
+            rejected: operator.rejected,
+            offloaded_records: operator.offloaded_records,
+            duplicates_dropped: operator.duplicates_dropped,
+            service_us: operator.service_time.as_secs_f64() * 1e6,
+            leverage: operator.leverage,
+        }
+    }
+}
+
+impl TargetSummary {
+    fn new(operator: &str, target: &TargetProgress) -> Self {
+        Self {
+            name: target.name.clone(),
+            operator: operator.to_owned(),
+            calls: target.calls,
+            records: target.records,
+            cold_starts: target.cold_starts,
+            throttles: target.throttles,
+            errors: target.errors,
+            latency_p50_ms: millis(target.latency_p50),
+            latency_p99_ms: millis(target.latency_p99),
+            cost_usd: target.cost_usd,
+        }
+    }
+}
+
+impl Summary {
+    /// The summary of a run of `pipeline`.
+    pub fn new(pipeline: &Pipeline, report: &Report) -> Self {
+        let Report { progress, audit, burst, .. } = report;
+        let sum = |count: fn(&OperatorProgress) -> u64| progress.operators.iter().map(count).sum();
+        let offloaded: u64 = sum(|operator| operator.offloaded_records);
+        let operator_input: u64 = sum(|operator| operator.records_in);
+        let rejected: u64 = sum(|operator| operator.rejected);
+        let targets: Vec<TargetSummary> = progress
+            .operators
+            .iter()
+            .flat_map(|operator| {
+                operator.targets.iter().map(|target| TargetSummary::new(&operator.name, target))
+            })
+            .collect();
+        // The profile knows when the overload begins; the controller can only notice it.
+        let spike = pipeline.source.rate.as_ref().and_then(|rate| rate.spikes.first());
+        let onset = spike.map(|spike| Time(0) + spike.at).or(burst.onset);
+        let arrived = audit.records as f64;
+        Self {
+            pipeline: pipeline.name.clone(),
+            stopped: report.stopped,
+            records_in: progress.source.records + progress.source.rejected,
+            records_out: progress.sink.records,
+            offloaded_records: offloaded,
+            offloaded_share: per(offloaded as f64, operator_input as f64),
+            duplicates_dropped: sum(|operator| operator.duplicates_dropped),
+            rejected: rejected + progress.source.rejected,
+            lost: audit.lost,
+            duplicates: audit.duplicates,
+            order_violations: audit.order_violations,
+            latency_ms: audit.latency.into(),
+            spike_latency_ms: audit.spike.map(Into::into),
+            burst: BurstSummary {
+                onset_ms: time_millis(onset),
+                first_offload_ms: time_millis(burst.first_offload),
+                first_remote_result_ms: time_millis(burst.first_remote_result),
+                last_offload_ms: time_millis(burst.last_offload),
+            },
+            peak_queue_records: report.peak_queue_records,
+            wall_seconds: report.wall.as_secs_f64(),
+            cpu_seconds: report.cpu.as_secs_f64(),
+            records_per_second: per(arrived, report.wall.as_secs_f64()),
+            records_per_cpu_second: per(arrived, report.cpu.as_secs_f64()),
+            first_output_ms: time_millis(report.first_output),
+            operators: progress.operators.iter().map(Into::into).collect(),
+            cost_usd: targets.iter().map(|target| target.cost_usd).sum(),
+            targets,
+        }
+    }
+
+    /// The summary as one JSON object.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a summary has only numbers and strings")
+    }
+
+    /// Whether every record that was handed over arrived, once and in order.
+    pub fn is_sound(&self) -> bool {
+        self.lost == 0 && self.duplicates == 0 && self.order_violations == 0
+    }
+}
+
+/// For people.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let end = if self.stopped { " (stopped early)" } else { "" };
+        writeln!(f, "{}{end}", self.pipeline)?;
+        writeln!(
+            f,
+            "  records     {} in, {} out, {} rejected, {} lost",
+            grouped(self.records_in),
+            grouped(self.records_out),
+            grouped(self.rejected),
+            grouped(self.lost)
+        )?;
+        if self.duplicates + self.order_violations > 0 {
+            writeln!(
+                f,
+                "  FAULTS      {} records twice, {} batches out of order",
+                grouped(self.duplicates),
+                grouped(self.order_violations)
+            )?;
+        }
+        writeln!(
+            f,
+            "  time        {:.2} s, {:.2} s of processor time, {} records/s",
+            self.wall_seconds,
+            self.cpu_seconds,
+            grouped(self.records_per_second as u64)
+        )?;
+        writeln!(f, "  latency     {}", self.latency_ms)?;
+        if let Some(spike) = &self.spike_latency_ms {
+            writeln!(f, "  in spikes   {spike}")?;
+        }
+        writeln!(f, "  queue       {} records at most", grouped(self.peak_queue_records))?;
+        writeln!(
+            f,
+            "  offloaded   {} records, {:.1}%; {} duplicates dropped",
+            grouped(self.offloaded_records),
+            self.offloaded_share * 100.0,
+            grouped(self.duplicates_dropped)
+        )?;
+        if let Some(text) = self.burst_text() {
+            writeln!(f, "  burst       {text}")?;
+        }
+        for target in &self.targets {
+            writeln!(
+                f,
+                "  target      {} for {}: {} calls, {} records, p50 {:.1} ms, p99 {:.1} ms, {} cold, {} throttled, {} failed, ${:.4}",
+                target.name,
+                target.operator,
+                grouped(target.calls),
+                grouped(target.records),
+                target.latency_p50_ms,
+                target.latency_p99_ms,
+                target.cold_starts,
+                target.throttles,
+                target.errors,
+                target.cost_usd
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl Summary {
+    /// When what happened, told from the onset where there is one.
+    fn burst_text(&self) -> Option<String> {
+        let first = self.burst.first_offload_ms?;
+        let onset = self.burst.onset_ms.unwrap_or(0.0);
+        let mut text = match self.burst.onset_ms {
+            Some(onset) => format!("from {:.1} s on: first offload after", onset / 1e3),
+            None => "first offload at".to_owned(),
+        };
+        let _ = write!(text, " {:.0} ms", first - onset);
+        if let Some(result) = self.burst.first_remote_result_ms {
+            let _ = write!(text, ", first remote result {:.0} ms", result - onset);
+        }
+        if let Some(last) = self.burst.last_offload_ms {
+            let _ = write!(text, ", last offload at {:.1} s", last / 1e3);
+        }
+        Some(text)
+    }
+}
+
+impl fmt::Display for LatencySummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { p50, p99, p999, max, .. } = self;
+        write!(f, "p50 {p50:.1} ms, p99 {p99:.1} ms, p99.9 {p999:.1} ms, max {max:.1} ms")
+    }
+}
+
+/// A number with commas between its thousands.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail by panic")]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::Value;
+
+    use super::*;
+    use crate::pipeline::progress::{SinkProgress, SourceProgress};
+
+    fn pipeline() -> Pipeline {
+        let text = r#"
+            [source]
+            kind = "nexmark"
+            rate = { base = 60_000, spikes = [{ at = "10s", rate = 330_000, for = "20s" }] }
+            [sink]
+            kind = "count"
+        "#;
+        Pipeline::parse(Path::new("demo.toml"), text, &[]).unwrap()
+    }
+
+    fn report() -> Report {
+        let target =
+            TargetProgress { name: "here".into(), calls: 7, cost_usd: 0.25, ..Default::default() };
+        let operator = OperatorProgress {
+            name: "tokenizer".into(),
+            records_in: 1_000,
+            rejected: 3,
+            offloaded_records: 250,
+            duplicates_dropped: 4,
+            targets: vec![target.clone(), TargetProgress { name: "web".into(), ..target }],
+            ..Default::default()
+        };
+        Report {
+            progress: Progress {
+                source: SourceProgress { records: 1_000, rejected: 2, ..Default::default() },
+                operators: vec![operator],
+                sink: SinkProgress { records: 5_000, ..Default::default() },
+                ..Default::default()
+            },
+            audit: AuditReport {
+                records: 999,
+                lost: 1,
+                latency: Latency { p99: Duration::from_micros(1_500), ..Default::default() },
+                spike: Some(Latency::default()),
+                ..Default::default()
+            },
+            burst: BurstTimes { first_offload: Some(Time(10_050_000)), ..Default::default() },
+            wall: Duration::from_secs(3),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn the_json_summary_has_the_promised_keys() {
+        let summary: Value =
+            serde_json::from_str(&Summary::new(&pipeline(), &report()).to_json()).unwrap();
+        for (pointer, expected) in [
+            ("/records_in", 1_002.into()),
+            ("/records_out", 5_000.into()),
+            ("/offloaded_records", 250.into()),
+            ("/offloaded_share", 0.25.into()),
+            ("/duplicates_dropped", 4.into()),
+            ("/rejected", 5.into()),
+            ("/lost", 1.into()),
+            ("/latency_ms/p50", 0.0.into()),
+            ("/latency_ms/p99", 1.5.into()),
+            ("/latency_ms/p999", 0.0.into()),
+            ("/latency_ms/max", 0.0.into()),
+            ("/spike_latency_ms/p99", 0.0.into()),
+            ("/burst/onset_ms", 10_000.0.into()),
+            ("/burst/first_offload_ms", 10_050.0.into()),
+            ("/burst/first_remote_result_ms", Value::Null),
+            ("/burst/last_offload_ms", Value::Null),
+            ("/targets/1/name", "web".into()),
+            ("/targets/0/calls", 7.into()),
+            ("/cost_usd", 0.5.into()),
+            ("/records_per_second", 333.0.into()),
+        ] {
+            assert_eq!(summary.pointer(pointer), Some(&expected), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn a_loss_is_no_sound_end() {
+        let mut report = report();
+        assert!(!Summary::new(&pipeline(), &report).is_sound());
+        report.audit.lost = 0;
+        assert!(Summary::new(&pipeline(), &report).is_sound());
+        report.audit.order_violations = 1;
+        assert!(!Summary::new(&pipeline(), &report).is_sound());
+    }
+
+    #[test]
+    fn people_see_the_same_numbers() {
+        let text = Summary::new(&pipeline(), &report()).to_string();
+        for part in [
+            "1,002 in, 5,000 out, 5 rejected, 1 lost",
+            "p99 1.5 ms",
+            "250 records, 25.0%",
+            "first offload after 50 ms",
+            "web for tokenizer",
+        ] {
+            assert!(text.contains(part), "`{part}` is not in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn thousands_are_grouped() {
+        let shown = [0, 999, 1_000, 12_345, 1_234_567].map(grouped);
+        assert_eq!(shown, ["0", "999", "1,000", "12,345", "1,234,567"]);
+    }
 }

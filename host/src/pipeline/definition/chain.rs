@@ -64,10 +64,12 @@ pub(super) fn order(
     operators: Vec<OperatorDefinition>,
 ) -> Option<Vec<OperatorDefinition>> {
     let inputs = inputs(reader, stages)?;
-    if report_cycles(reader, stages, &inputs) | report_forks(reader, stages, &inputs) {
+    // A cycle leaves the source without a reader or makes a fork; so it is reported alone.
+    if report_cycles(reader, stages, &inputs) || report_forks(reader, stages, &inputs) {
         return None;
     }
-    // Without cycles and forks, the way back from the sink passes every stage.
+    // Every stage but the source reads from one, and no two from the same: so every stage but the
+    // sink is read from, and the way back from the sink passes all of them.
     let mut order = Vec::new();
     let mut stage = stages.len() - 1;
     while let Some(input) = inputs[stage] {
@@ -127,7 +129,10 @@ fn report_cycles(reader: &Reader<'_>, stages: &[Stage], inputs: &[Option<usize>]
                         ErrorCode::CYCLE,
                         stages[first].input_place,
                         &stages[first].input_key,
-                        format!("the stages read from each other in a circle: {}", names.join(" -> ")),
+                        format!(
+                            "the stages read from each other in a circle: {}",
+                            names.join(" -> ")
+                        ),
                         format!(
                             "let one of them read from \"{}\", or from a stage that comes from it",
                             stages[0].name
@@ -143,32 +148,26 @@ fn report_cycles(reader: &Reader<'_>, stages: &[Stage], inputs: &[Option<usize>]
     found
 }
 
-/// Reports stages that feed more than one other, and stages that feed none.
+/// Reports stages that feed more than one other.
 fn report_forks(reader: &Reader<'_>, stages: &[Stage], inputs: &[Option<usize>]) -> bool {
     let mut found = false;
-    for (index, stage) in stages[..stages.len() - 1].iter().enumerate() {
-        let readers: Vec<&Stage> =
-            (0..stages.len()).filter(|at| inputs[*at] == Some(index)).map(|at| &stages[at]).collect();
+    for (index, stage) in stages.iter().enumerate() {
+        let readers: Vec<&Stage> = (0..stages.len())
+            .filter(|at| inputs[*at] == Some(index))
+            .map(|at| &stages[at])
+            .collect();
         if let [first, second, ..] = readers[..] {
             found = true;
+            let (first, second, stage) = (&first.name, second, &stage.name);
             reader.report(
                 ErrorCode::NOT_A_CHAIN,
                 second.input_place,
                 &second.input_key,
-                format!("\"{}\" and \"{}\" both read from \"{}\"", first.name, second.name, stage.name),
+                format!("\"{first}\" and \"{}\" both read from \"{stage}\"", second.name),
                 format!(
-                    "a pipeline is a chain: let \"{}\" read from \"{}\", or the other way round",
-                    second.name, first.name
+                    "a pipeline is a chain: let \"{}\" read from \"{first}\", or the other way round",
+                    second.name
                 ),
-            );
-        } else if readers.is_empty() {
-            found = true;
-            reader.report(
-                ErrorCode::NOT_A_CHAIN,
-                stage.name_place,
-                &stage.key,
-                format!("nothing reads from \"{}\"", stage.name),
-                format!("let the next operator or the sink read from it, input = \"{}\"", stage.name),
             );
         }
     }

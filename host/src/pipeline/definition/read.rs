@@ -154,11 +154,7 @@ impl<'r, 't> Fields<'r, 't> {
     }
 
     /// One of some words.
-    pub(super) fn choice<T: Copy>(
-        &self,
-        key: &'static str,
-        choices: &[(&str, T)],
-    ) -> Option<T> {
+    pub(super) fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Option<T> {
         let found = self.string(key)?;
         let choice = choices.iter().find(|(word, _)| *word == found);
         if choice.is_none() {
@@ -406,9 +402,8 @@ pub(super) fn suggest(found: &str, words: &[&str], quote: &str, all: &str) -> St
         .map(|word| (strsim::damerau_levenshtein(&found.to_lowercase(), word), word))
         .filter(|(distance, word)| *distance <= 1 + word.len() / 3)
         .min();
-    let mut text = nearest.map_or(String::new(), |(_, word)| {
-        format!("did you mean {quote}{word}{quote}? ")
-    });
+    let mut text =
+        nearest.map_or(String::new(), |(_, word)| format!("did you mean {quote}{word}{quote}? "));
     let words: Vec<String> = words.iter().map(|word| format!("{quote}{word}{quote}")).collect();
     text.push_str(&format!("{all} {}", words.join(", ")));
     text

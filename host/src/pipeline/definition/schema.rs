@@ -10,9 +10,9 @@ use super::problem::Problem;
 use super::read::{Fields, Reader, suggest};
 use super::tree::{Node, Value};
 use super::{
-    BatchDefinition, BurstDefinition, CallLimits, Input, NexmarkEvents, Offload, OperatorDefinition,
-    Order, Pipeline, Price, QueueDefinition, RecordFormat, SinkDefinition, SinkKind,
-    SourceDefinition, SourceKind, TargetDefinition, TargetKind, TokenSource,
+    BatchDefinition, BurstDefinition, CallLimits, Input, NexmarkEvents, Offload,
+    OperatorDefinition, Order, Pipeline, Price, QueueDefinition, RecordFormat, SinkDefinition,
+    SinkKind, SourceDefinition, SourceKind, TargetDefinition, TargetKind, TokenSource,
 };
 use crate::pipeline::source::rate::{RateProfile, Sine, Spike, Step};
 
@@ -46,7 +46,11 @@ fn read<'t>(reader: &Reader<'_>, file: &Path, root: &'t Node) -> Option<Pipeline
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let name = top.string("name").or(stem).unwrap_or_default();
     let targets: Vec<_> = top.tables("target").into_iter().map(target).collect();
-    chain::unique(reader, "target", &targets.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>());
+    chain::unique(
+        reader,
+        "target",
+        &targets.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>(),
+    );
     let targets: Vec<TargetDefinition> = targets.into_iter().map(|(target, _)| target).collect();
 
     let source = top.table("source").map(source);
@@ -71,7 +75,8 @@ fn read<'t>(reader: &Reader<'_>, file: &Path, root: &'t Node) -> Option<Pipeline
     let dead_letters = top.table("dead_letters").and_then(|fields| {
         let path = fields.new_file("path");
         if !fields.has("path") {
-            fields.missing("path", "give the file for the rejected records, path = \"dead.ndjson\"");
+            fields
+                .missing("path", "give the file for the rejected records, path = \"dead.ndjson\"");
         }
         fields.finish();
         path
@@ -80,8 +85,10 @@ fn read<'t>(reader: &Reader<'_>, file: &Path, root: &'t Node) -> Option<Pipeline
     top.finish();
 
     let (source, sink) = (source?.0?, sink?.0?);
-    let names: Vec<_> =
-        stages.iter().map(|stage| (stage.name.clone(), stage.name_place, stage.key.clone())).collect();
+    let names: Vec<_> = stages
+        .iter()
+        .map(|stage| (stage.name.clone(), stage.name_place, stage.key.clone()))
+        .collect();
     if !chain::unique(reader, "stage", &names) {
         return None;
     }
@@ -108,10 +115,7 @@ fn source(fields: Fields<'_, '_>) -> (Option<SourceDefinition>, Stage) {
     }
     let kind = fields.choice("kind", &[("lines", 0), ("ndjson", 1), ("nexmark", 2)]);
     let kind = kind.and_then(|kind| match kind {
-        0 => Some(SourceKind::Lines {
-            input: input(&fields)?,
-            repeat: repeat(&fields),
-        }),
+        0 => Some(SourceKind::Lines { input: input(&fields)?, repeat: repeat(&fields) }),
         1 => Some(SourceKind::Ndjson {
             input: input(&fields)?,
             repeat: repeat(&fields),
@@ -132,9 +136,7 @@ fn source(fields: Fields<'_, '_>) -> (Option<SourceDefinition>, Stage) {
                 )
                 .unwrap_or(NexmarkEvents::All),
             seed: fields.integer("seed", 0..=i64::MAX as u64).unwrap_or(0),
-            event_time_rate: fields
-                .integer("event_time_rate", 1..=1_000_000)
-                .unwrap_or(10_000),
+            event_time_rate: fields.integer("event_time_rate", 1..=1_000_000).unwrap_or(10_000),
         }),
     });
     let rate = rate(&fields);
@@ -321,9 +323,7 @@ fn operator(
         }),
         limits: fields.table("limits").map_or(limits, |fields| {
             let limits = CallLimits {
-                deadline: fields
-                    .duration("deadline", MILLISECOND..=DAY)
-                    .unwrap_or(limits.deadline),
+                deadline: fields.duration("deadline", MILLISECOND..=DAY).unwrap_or(limits.deadline),
                 memory: fields.bytes("memory", 64 << 10..=4 * GIB).unwrap_or(limits.memory),
                 output: fields.bytes("output", 1_024..=2 * GIB - 1).unwrap_or(limits.output),
             };
@@ -359,9 +359,8 @@ fn burst(fields: Fields<'_, '_>, targets: &[TargetDefinition]) -> BurstDefinitio
     if !fields.has("targets") {
         fields.missing("targets", "name the targets to burst to, such as targets = [\"here\"]");
     }
-    let latency_target = fields
-        .duration("latency_target", MILLISECOND..=DAY)
-        .unwrap_or(Duration::from_millis(50));
+    let latency_target =
+        fields.duration("latency_target", MILLISECOND..=DAY).unwrap_or(Duration::from_millis(50));
     fields.finish();
     BurstDefinition { targets: chosen, latency_target, offload }
 }
@@ -410,10 +409,8 @@ fn target(fields: Fields<'_, '_>) -> (TargetDefinition, Named) {
         _ => process(&fields),
     };
     let price = fields.table("price").map_or(Price::default(), |fields| {
-        let dollars =
-            |key| fields.number(key, 0.0..=1e6, "US dollars").unwrap_or_default();
-        let price =
-            Price { call: dollars("call"), compute_second: dollars("compute_second") };
+        let dollars = |key| fields.number(key, 0.0..=1e6, "US dollars").unwrap_or_default();
+        let price = Price { call: dollars("call"), compute_second: dollars("compute_second") };
         fields.finish();
         price
     });

@@ -82,7 +82,8 @@ pub(super) fn parse(
     if !errors.is_empty() {
         return None;
     }
-    let mut root = Node { place: Place::File, value: Value::Table(table(text, document.get_ref())) };
+    let mut root =
+        Node { place: Place::File, value: Value::Table(table(text, document.get_ref())) };
     for (index, (key, value)) in overrides.iter().enumerate() {
         let place = Place::Override(index + 1);
         let value = Node { place, value: override_value(value) };

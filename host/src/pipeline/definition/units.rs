@@ -77,9 +77,13 @@ mod tests {
 
     #[test]
     fn sizes_are_bytes_or_have_a_unit() {
-        for (text, size) in
-            [("10", 10), ("1_000", 1_000), ("64MiB", 64 << 20), ("1.5 KiB", 1536), ("6MB", 6_000_000)]
-        {
+        for (text, size) in [
+            ("10", 10),
+            ("1_000", 1_000),
+            ("64MiB", 64 << 20),
+            ("1.5 KiB", 1536),
+            ("6MB", 6_000_000),
+        ] {
             assert_eq!(bytes(text), Ok(size), "{text}");
         }
         for text in ["", "MiB", "-1", "1 mib", "1e9", "99999999GiB"] {

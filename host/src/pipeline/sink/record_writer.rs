@@ -33,9 +33,10 @@ impl RecordWriter {
     pub(super) fn stdout(format: RecordFormat) -> Result<Self, SinkError> {
         use std::os::fd::AsFd;
         // Past the standard library's own buffer, which would flush at every line.
-        let output = io::stdout().as_fd().try_clone_to_owned().map(File::from).map_err(|cause| {
-            SinkError::Write { sink: "standard output".to_owned(), records: 0, cause }
-        })?;
+        let output =
+            io::stdout().as_fd().try_clone_to_owned().map(File::from).map_err(|cause| {
+                SinkError::Write { sink: "standard output".to_owned(), records: 0, cause }
+            })?;
         Ok(Self::new("standard output".to_owned(), format, Box::new(output)))
     }
 
@@ -170,8 +171,7 @@ mod tests {
     #[test]
     fn a_full_disk_names_the_sink_and_how_far_it_got() {
         let batch = Batch::from_values(Column::from_values([[b'x'; 1_000]; 100]));
-        let mut sink =
-            RecordWriter::create(Path::new("/dev/full"), RecordFormat::Lines).unwrap();
+        let mut sink = RecordWriter::create(Path::new("/dev/full"), RecordFormat::Lines).unwrap();
         sink.write(&batch).unwrap();
         let error = sink.flush().unwrap_err().to_string();
         assert!(error.contains("`/dev/full` after 100 records"), "{error}");

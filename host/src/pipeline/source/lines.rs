@@ -58,7 +58,8 @@ impl LineSource {
                 break;
             }
             // The first record at hand starts the clock of the batch.
-            let until = first.map(|first| self.pacer.clock.instant(first) + self.pacer.batch.linger);
+            let until =
+                first.map(|first| self.pacer.clock.instant(first) + self.pacer.batch.linger);
             if until.is_some_and(|until| until <= Instant::now()) {
                 break;
             }
@@ -155,3 +156,6 @@ impl<'j> Records<'j> {
         Sourced { batch, due, rejected: self.rejected }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -160,8 +160,8 @@ pub fn open(
             let json = JsonFields { key: field(key_field), time: field(time_field) };
             Box::new(LineSource::open(definition, input, *repeat, Some(json), clock)?)
         }
-        SourceKind::Nexmark { events, only, seed, event_time_rate } => Box::new(
-            NexmarkSource::new(definition, *events, *only, *seed, *event_time_rate, clock),
-        ),
+        SourceKind::Nexmark { events, only, seed, event_time_rate } => {
+            Box::new(NexmarkSource::new(definition, *events, *only, *seed, *event_time_rate, clock))
+        }
     })
 }

@@ -179,8 +179,7 @@ mod tests {
 
     #[test]
     fn a_stop_ends_the_wait() {
-        let mut pacer =
-            Pacer::new(&definition(Some(0.001), None), u64::MAX, RunClock::start());
+        let mut pacer = Pacer::new(&definition(Some(0.001), None), u64::MAX, RunClock::start());
         let stop = StopSignal::new();
         stop.stop();
         assert!(pacer.turn(&stop).is_none());

@@ -10,8 +10,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         Some(digits.iter().fold(0, |value, digit| value * 10 + i64::from(digit - b'0')))
     };
     let is = |at: usize, allowed: &[u8]| bytes.get(at).is_some_and(|byte| allowed.contains(byte));
-    let marks: [(usize, &[u8]); 5] =
-        [(4, b"-"), (7, b"-"), (10, b"Tt "), (13, b":"), (16, b":")];
+    let marks: [(usize, &[u8]); 5] = [(4, b"-"), (7, b"-"), (10, b"Tt "), (13, b":"), (16, b":")];
     if !marks.iter().all(|(at, allowed)| is(*at, allowed)) {
         return None;
     }

@@ -33,7 +33,10 @@ impl Channels {
             }
             json(&format!("channel-{number}"), &url)
         };
-        Self { hot: HOT.iter().enumerate().map(hot).collect(), others: (0..CHANNELS).map(other).collect() }
+        Self {
+            hot: HOT.iter().enumerate().map(hot).collect(),
+            others: (0..CHANNELS).map(other).collect(),
+        }
     }
 
     /// The channel and URL of a bid, as JSON.

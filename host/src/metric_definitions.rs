@@ -1,0 +1,324 @@
+//! Every metric of a run: its name, kind, unit and meaning, in one table.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use metrics::{Label, Unit};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
+
+use crate::pipeline::progress::{OperatorProgress, Progress, TargetProgress};
+
+/// What a metric counts or shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MetricKind {
+    /// Only grows.
+    Counter,
+    /// A value of the moment.
+    Gauge,
+    /// How values are distributed.
+    Histogram,
+}
+
+/// A metric.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricDefinition {
+    /// Its name, as Prometheus shows it.
+    pub name: &'static str,
+    /// What it counts or shows.
+    pub kind: MetricKind,
+    /// In which unit.
+    pub unit: Unit,
+    /// What it means.
+    pub description: &'static str,
+}
+
+macro_rules! definitions {
+    ($($constant:ident = $kind:ident $name:literal in $unit:ident: $description:literal;)*) => {
+        $(
+            #[doc = $description]
+            pub const $constant: MetricDefinition = MetricDefinition {
+                name: $name,
+                kind: MetricKind::$kind,
+                unit: Unit::$unit,
+                description: $description,
+            };
+        )*
+        /// All metrics.
+        pub const METRICS: &[MetricDefinition] = &[$($constant),*];
+    };
+}
+
+definitions! {
+    SOURCE_RECORDS = Counter "overspill_source_records_total" in Count:
+        "Records that the source handed over.";
+    SOURCE_REJECTED = Counter "overspill_source_rejected_records_total" in Count:
+        "Records that the source could not accept.";
+    SOURCE_BACKLOG = Gauge "overspill_source_backlog_records" in Count:
+        "Records that are due at the source and have not been handed over.";
+    OPERATOR_INPUT = Counter "overspill_operator_input_records_total" in Count:
+        "Input records whose answer the operator passed on.";
+    OPERATOR_OUTPUT = Counter "overspill_operator_output_records_total" in Count:
+        "Records that the operator passed on.";
+    OPERATOR_REJECTED = Counter "overspill_operator_rejected_records_total" in Count:
+        "Input records that went to the dead letters.";
+    OPERATOR_QUEUE_RECORDS = Gauge "overspill_operator_queue_records" in Count:
+        "Input records that wait for a lane or are in one.";
+    OPERATOR_QUEUE_BYTES = Gauge "overspill_operator_queue_bytes" in Bytes:
+        "Size of the input records that wait for a lane or are in one.";
+    OPERATOR_QUEUE_CAPACITY = Gauge "overspill_operator_queue_capacity_records" in Count:
+        "The most records that the operator's queue may hold.";
+    OPERATOR_LANES = Gauge "overspill_operator_lanes" in Count:
+        "Local lanes of the operator.";
+    OPERATOR_BUSY = Gauge "overspill_operator_busy_ratio" in Percent:
+        "Share of the time in which the local lanes were busy, 0 to 1.";
+    OPERATOR_SERVICE = Gauge "overspill_operator_service_seconds" in Seconds:
+        "Local processing time of one record, smoothed.";
+    OPERATOR_MEMORY = Gauge "overspill_operator_memory_bytes" in Bytes:
+        "Linear memory of the operator's local instances.";
+    OPERATOR_OFFLOADED = Counter "overspill_operator_offloaded_records_total" in Count:
+        "Input records whose answer came from a remote lane.";
+    OPERATOR_OFFLOADED_SHARE = Gauge "overspill_operator_offloaded_ratio" in Percent:
+        "Share of the input records answered since the last progress that came from remote lanes, 0 to 1.";
+    OPERATOR_IN_FLIGHT = Gauge "overspill_operator_in_flight_records" in Count:
+        "Input records that are at targets.";
+    OPERATOR_DUPLICATES = Counter "overspill_operator_duplicates_dropped_records_total" in Count:
+        "Records of answers that were dropped because their input had been answered already.";
+    OPERATOR_LEVERAGE = Gauge "overspill_operator_leverage_ratio" in Count:
+        "Local processor time of a record over the host's processor time for offloading one; below 1, bursting would make things worse.";
+    TARGET_RUNNERS_UP = Gauge "overspill_target_runners_up" in Count:
+        "Runners of the target that are up.";
+    TARGET_RUNNERS_WANTED = Gauge "overspill_target_runners_wanted" in Count:
+        "Runners of the target that are wanted.";
+    TARGET_IN_FLIGHT = Gauge "overspill_target_in_flight_calls" in Count:
+        "Calls to the target under way.";
+    TARGET_LIMIT = Gauge "overspill_target_limit_calls" in Count:
+        "The most calls to the target that may be under way now.";
+    TARGET_CALLS = Counter "overspill_target_calls_total" in Count:
+        "Calls that the target answered.";
+    TARGET_RECORDS = Counter "overspill_target_records_total" in Count:
+        "Records that the target answered.";
+    TARGET_COLD_STARTS = Counter "overspill_target_cold_starts_total" in Count:
+        "Calls that had to wait for a start, a load or a compilation at the target.";
+    TARGET_THROTTLES = Counter "overspill_target_throttles_total" in Count:
+        "Calls that the target turned away as too many.";
+    TARGET_ERRORS = Counter "overspill_target_errors_total" in Count:
+        "Calls to the target that failed or were lost.";
+    TARGET_LATENCY_P50 = Gauge "overspill_target_latency_p50_seconds" in Seconds:
+        "Median round trip of the last calls to the target.";
+    TARGET_LATENCY_P99 = Gauge "overspill_target_latency_p99_seconds" in Seconds:
+        "Round trip that 99 of 100 of the last calls to the target stayed under.";
+    TARGET_SPEND = Gauge "overspill_target_spend_dollars" in Count:
+        "Estimated spend at the target since the start of the run, in US dollars.";
+    SINK_RECORDS = Counter "overspill_sink_records_total" in Count:
+        "Records that the sink wrote.";
+    SINK_BYTES = Counter "overspill_sink_bytes_total" in Bytes:
+        "Bytes that the sink wrote.";
+    SINK_SOURCE_RECORDS = Counter "overspill_sink_source_records_total" in Count:
+        "Records of the source whose results have all reached the sink.";
+    LATENCY = Histogram "overspill_latency_seconds" in Seconds:
+        "Latency of source records, from when each was due to when its results reached the sink.";
+}
+
+/// The upper bounds of the latency histogram's buckets, in seconds.
+const LATENCY_BUCKETS: [f64; 19] = [
+    0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
+    20.0, 50.0, 100.0,
+];
+
+/// Why metrics can't be served.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "OS0016: metrics can't be served at {address}: {cause}; give another address with --metrics \
+     or [metrics] listen"
+)]
+pub struct MetricsError {
+    address: SocketAddr,
+    cause: String,
+}
+
+/// An exporter with our buckets.
+fn builder() -> PrometheusBuilder {
+    PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Full(LATENCY.name.to_owned()), &LATENCY_BUCKETS)
+        .expect("there are buckets")
+}
+
+/// Serves the metrics of this process for Prometheus, at any path of `address`, until the process
+/// ends. Whoever reaches the address can read them.
+///
+/// # Errors
+/// When the address can't be listened at, or this process serves metrics already.
+pub fn serve(address: SocketAddr) -> Result<(), MetricsError> {
+    let failed = |cause: String| MetricsError { address, cause };
+    // The exporter would report a busy port from its own thread, where nobody sees it.
+    drop(std::net::TcpListener::bind(address).map_err(|cause| failed(cause.to_string()))?);
+    builder().with_http_listener(address).install().map_err(|cause| failed(cause.to_string()))?;
+    describe();
+    Ok(())
+}
+
+/// Tells the recorder what each metric means.
+fn describe() {
+    for metric in METRICS {
+        let MetricDefinition { name, unit, description, .. } = *metric;
+        match metric.kind {
+            MetricKind::Counter => metrics::describe_counter!(name, unit, description),
+            MetricKind::Gauge => metrics::describe_gauge!(name, unit, description),
+            MetricKind::Histogram => metrics::describe_histogram!(name, unit, description),
+        }
+    }
+}
+
+/// Publishes the state of a run. `before` is the state that was published last.
+pub fn publish(before: &Progress, now: &Progress) {
+    let none: &[Label] = &[];
+    counter(SOURCE_RECORDS, none, now.source.records);
+    counter(SOURCE_REJECTED, none, now.source.rejected);
+    gauge(SOURCE_BACKLOG, none, now.source.backlog_records as f64);
+    counter(SINK_RECORDS, none, now.sink.records);
+    counter(SINK_BYTES, none, now.sink.bytes);
+    counter(SINK_SOURCE_RECORDS, none, now.sink.source_records);
+    let latency = metrics::histogram!(LATENCY.name);
+    for (value, records) in &now.sink.latency.values {
+        latency.record_many(value.as_secs_f64(), usize::try_from(*records).unwrap_or(usize::MAX));
+    }
+    let new = OperatorProgress::default();
+    for (index, operator) in now.operators.iter().enumerate() {
+        publish_operator(before.operators.get(index).unwrap_or(&new), operator);
+    }
+}
+
+fn publish_operator(before: &OperatorProgress, now: &OperatorProgress) {
+    let labels = [Label::new("operator", now.name.clone())];
+    counter(OPERATOR_INPUT, &labels, now.records_in);
+    counter(OPERATOR_OUTPUT, &labels, now.records_out);
+    counter(OPERATOR_REJECTED, &labels, now.rejected);
+    gauge(OPERATOR_QUEUE_RECORDS, &labels, now.queue_records as f64);
+    gauge(OPERATOR_QUEUE_BYTES, &labels, now.queue_bytes as f64);
+    gauge(OPERATOR_QUEUE_CAPACITY, &labels, now.queue_capacity_records as f64);
+    gauge(OPERATOR_LANES, &labels, now.lanes as f64);
+    gauge(OPERATOR_BUSY, &labels, now.busy_share);
+    gauge(OPERATOR_SERVICE, &labels, now.service_time.as_secs_f64());
+    gauge(OPERATOR_MEMORY, &labels, now.memory_bytes as f64);
+    counter(OPERATOR_OFFLOADED, &labels, now.offloaded_records);
+    let input = now.records_in.saturating_sub(before.records_in);
+    let offloaded = now.offloaded_records.saturating_sub(before.offloaded_records);
+    let share = if input == 0 { 0.0 } else { (offloaded as f64 / input as f64).min(1.0) };
+    gauge(OPERATOR_OFFLOADED_SHARE, &labels, share);
+    gauge(OPERATOR_IN_FLIGHT, &labels, now.in_flight_records as f64);
+    counter(OPERATOR_DUPLICATES, &labels, now.duplicates_dropped);
+    if let Some(leverage) = now.leverage {
+        gauge(OPERATOR_LEVERAGE, &labels, leverage);
+    }
+    for target in &now.targets {
+        publish_target(&now.name, target);
+    }
+}
+
+fn publish_target(operator: &str, now: &TargetProgress) {
+    let labels =
+        [Label::new("operator", operator.to_owned()), Label::new("target", now.name.clone())];
+    let seconds = |time: Duration| time.as_secs_f64();
+    gauge(TARGET_RUNNERS_UP, &labels, now.runners_up as f64);
+    gauge(TARGET_RUNNERS_WANTED, &labels, now.runners_wanted as f64);
+    gauge(TARGET_IN_FLIGHT, &labels, now.in_flight as f64);
+    gauge(TARGET_LIMIT, &labels, now.limit as f64);
+    counter(TARGET_CALLS, &labels, now.calls);
+    counter(TARGET_RECORDS, &labels, now.records);
+    counter(TARGET_COLD_STARTS, &labels, now.cold_starts);
+    counter(TARGET_THROTTLES, &labels, now.throttles);
+    counter(TARGET_ERRORS, &labels, now.errors);
+    gauge(TARGET_LATENCY_P50, &labels, seconds(now.latency_p50));
+    gauge(TARGET_LATENCY_P99, &labels, seconds(now.latency_p99));
+    gauge(TARGET_SPEND, &labels, now.cost_usd);
+}
+
+fn counter(metric: MetricDefinition, labels: &[Label], value: u64) {
+    metrics::counter!(metric.name, labels.iter()).absolute(value);
+}
+
+fn gauge(metric: MetricDefinition, labels: &[Label], value: f64) {
+    metrics::gauge!(metric.name, labels.iter()).set(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::progress::LatencyWindow;
+
+    fn progress() -> Progress {
+        let target = TargetProgress { name: "here".into(), calls: 12, ..Default::default() };
+        let mut progress = Progress::default();
+        progress.source.records = 41;
+        progress.operators.push(OperatorProgress {
+            name: "tokenizer".into(),
+            records_in: 40,
+            offloaded_records: 10,
+            leverage: Some(3.5),
+            targets: vec![target],
+            ..Default::default()
+        });
+        progress.sink.latency = LatencyWindow {
+            values: vec![(Duration::from_millis(4), 30), (Duration::from_millis(40), 10)],
+            ..Default::default()
+        };
+        progress
+    }
+
+    fn published() -> String {
+        let recorder = builder().build_recorder();
+        metrics::with_local_recorder(&recorder, || {
+            describe();
+            publish(&Progress::default(), &progress());
+        });
+        recorder.handle().render()
+    }
+
+    #[test]
+    fn every_metric_is_published_with_its_kind_and_description() {
+        let text = published();
+        for metric in METRICS {
+            let kind = match metric.kind {
+                MetricKind::Counter => "counter",
+                MetricKind::Gauge => "gauge",
+                MetricKind::Histogram => "histogram",
+            };
+            let kind = format!("# TYPE {} {kind}\n", metric.name);
+            assert!(text.contains(&kind), "`{kind}` is not in:\n{text}");
+            let help = format!("# HELP {} {}\n", metric.name, metric.description);
+            assert!(text.contains(&help), "`{help}` is not in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_say_their_unit() {
+        for (index, metric) in METRICS.iter().enumerate() {
+            let MetricDefinition { name, kind, unit, .. } = *metric;
+            assert!(METRICS[..index].iter().all(|other| other.name != name), "{name}");
+            assert!(name.starts_with("overspill_"), "{name}");
+            assert_eq!(name.ends_with("_total"), kind == MetricKind::Counter, "{name}");
+            let suffix = match unit {
+                Unit::Seconds => "_seconds",
+                Unit::Bytes => "_bytes",
+                Unit::Percent => "_ratio",
+                _ => "",
+            };
+            assert!(name.trim_end_matches("_total").ends_with(suffix), "{name}");
+        }
+    }
+
+    #[test]
+    fn values_carry_the_names_of_operator_and_target() {
+        let text = published();
+        for line in [
+            "overspill_source_records_total 41\n",
+            "overspill_operator_input_records_total{operator=\"tokenizer\"} 40\n",
+            "overspill_operator_offloaded_ratio{operator=\"tokenizer\"} 0.25\n",
+            "overspill_target_calls_total{operator=\"tokenizer\",target=\"here\"} 12\n",
+            "overspill_latency_seconds_bucket{le=\"0.005\"} 30\n",
+            "overspill_latency_seconds_count 40\n",
+        ] {
+            assert!(text.contains(line), "`{line}` is not in:\n{text}");
+        }
+    }
+}
