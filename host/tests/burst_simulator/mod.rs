@@ -31,27 +31,6 @@ pub(crate) struct Outcomes {
     pub(crate) cancels: u64,
 }
 
-impl Outcomes {
-    /// The latency below which this share of the records stayed.
-    pub(crate) fn latency(&self, share: f64) -> Duration {
-        let mut latencies: Vec<(Duration, usize)> = self
-            .completions
-            .iter()
-            .map(|(due, done, records)| (done.since(*due), *records))
-            .collect();
-        latencies.sort_unstable();
-        let total: usize = latencies.iter().map(|(_, records)| records).sum();
-        let mut left = (total as f64 * share) as usize;
-        for (latency, records) in latencies {
-            if records >= left {
-                return latency;
-            }
-            left -= records;
-        }
-        Duration::ZERO
-    }
-}
-
 #[derive(Debug)]
 enum Happening {
     Due,

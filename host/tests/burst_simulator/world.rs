@@ -23,7 +23,7 @@ pub(crate) struct World {
 }
 
 /// How local lanes behave.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct LocalModel {
     pub(crate) per_record: Duration,
     /// Each piece of work takes up to this many times longer.
@@ -34,20 +34,6 @@ pub(crate) struct LocalModel {
     pub(crate) fails: f64,
     pub(crate) says_nothing: f64,
     pub(crate) answers_twice: f64,
-}
-
-impl LocalModel {
-    pub(crate) fn steady(records_per_second: f64) -> Self {
-        Self {
-            per_record: Duration::from_secs_f64(1.0 / records_per_second),
-            slower_by: 1.0,
-            host_cpu_per_record: Duration::from_secs_f64(1.0 / records_per_second),
-            partial: 0.0,
-            fails: 0.0,
-            says_nothing: 0.0,
-            answers_twice: 0.0,
-        }
-    }
 }
 
 /// How a target behaves. Shares are probabilities a call.
@@ -81,10 +67,4 @@ pub(crate) struct TargetModel {
     pub(crate) kills: Vec<Time>,
     /// Nothing that is sent in these times is ever answered.
     pub(crate) dark: Vec<Range<Time>>,
-}
-
-impl TargetModel {
-    pub(crate) fn steady(latency: Duration) -> Self {
-        Self { latency, slower_by: 1.0, takes_at_once: usize::MAX, ..Self::default() }
-    }
 }

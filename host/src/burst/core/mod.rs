@@ -9,6 +9,9 @@ mod dispatch;
 mod steer;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
@@ -172,9 +175,10 @@ impl<W: Work> Core<W> {
             self.follow(&observation, &assessment);
             self.review_leverage();
             self.size_runners(&observation, &assessment);
-            if let Some(action) = self.run_remotely(&observation, &assessment) {
-                self.actions.push_back(action);
-            }
+            // What turned out to fit no target is left to local lanes.
+            let action = self.run_remotely(&observation, &assessment);
+            let action = action.or_else(|| self.run_locally());
+            self.actions.extend(action);
         }
         self.actions.pop_front()
     }
