@@ -14,6 +14,7 @@
 //! only when the page shows it with `2>&1`.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -36,6 +37,7 @@ pub fn check(page: &Path, root: &Path, scratch: &Path, path: &str) -> Result<Che
     let text =
         fs::read_to_string(page).with_context(|| format!("can't read {}", page.display()))?;
     let mut checked = Checked::default();
+    let mut groups = Groups::default();
     for block in blocks(&text)? {
         let place = format!("{}:{}", page.display(), block.line);
         match &block.mark {
@@ -49,7 +51,7 @@ pub fn check(page: &Path, root: &Path, scratch: &Path, path: &str) -> Result<Che
             }
             Mark::None if block.language == "console" => {
                 for shown in commands(&block)? {
-                    run(&shown, scratch, path)
+                    run(&shown, scratch, path, &mut groups)
                         .with_context(|| format!("{}:{}", page.display(), shown.line))?;
                     checked.commands += 1;
                 }
@@ -129,14 +131,34 @@ fn commands(block: &Block) -> Result<Vec<Shown>> {
     Ok(all)
 }
 
-fn run(shown: &Shown, scratch: &Path, path: &str) -> Result<()> {
-    let output = Command::new("bash")
+/// What the commands of a page left running in the background ends with the page.
+#[derive(Debug, Default)]
+struct Groups(Vec<u32>);
+
+impl Drop for Groups {
+    fn drop(&mut self) {
+        for group in &self.0 {
+            // Most are gone already, which is no fault.
+            let mut kill = Command::new("kill");
+            kill.args(["-TERM", "--", &format!("-{group}")]).stderr(Stdio::null());
+            let _ = kill.status();
+        }
+    }
+}
+
+fn run(shown: &Shown, scratch: &Path, path: &str, groups: &mut Groups) -> Result<()> {
+    let child = Command::new("bash")
         .args(["-c", &shown.command])
         .current_dir(scratch)
         .env("PATH", path)
+        .process_group(0)
         .stdin(Stdio::null())
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .context("can't start bash")?;
+    groups.0.push(child.id());
+    let output = child.wait_with_output()?;
     let printed = String::from_utf8_lossy(&output.stdout);
     let complained = String::from_utf8_lossy(&output.stderr);
     let lines = printed.lines().map(str::trim_end).collect::<Vec<_>>();
@@ -216,6 +238,22 @@ mod tests {
         assert_eq!(check_text(&page("fn b() {}")).expect("it is there").excerpts, 1);
         let error = check_text(&page("fn c() {}")).expect_err("it isn't there");
         assert!(error.to_string().contains("README.md:2: this doesn't stand in code.rs"));
+    }
+
+    #[test]
+    fn what_runs_in_the_background_ends_with_the_page() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("pid");
+        let command = format!("sleep 1000 > /dev/null 2>&1 & echo $! > {}", file.display());
+        check_text(&format!("```console\n$ {command}\n```\n")).expect("it is as shown");
+        let process = fs::read_to_string(file).expect("it ran");
+        // What has ended has no command line, even while nobody has noticed its end.
+        let line = || fs::read(format!("/proc/{}/cmdline", process.trim())).unwrap_or_default();
+        let patience = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        while !line().is_empty() && std::time::Instant::now() < patience {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert!(line().is_empty(), "process {process} is still there");
     }
 
     #[test]

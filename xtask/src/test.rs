@@ -38,12 +38,13 @@ pub fn run(options: &Options) -> Result<()> {
         step::run(step::cargo().args(["build", "--release", "--workspace"]))
     })?;
     step::step("build the guests", || guests::run(&guests::Options::default()))?;
-    let mut passed =
-        step::step("tests", || tests(step::cargo().args(["test", "--release", "--workspace"])))?;
+    let mut passed = step::step("tests", || {
+        tests(step::cargo().args(["test", "--release", "--workspace"]), std::io::stdout())
+    })?;
     passed += step::step("tests of the guests", || {
         let mut command = step::cargo();
         command.args(["test", "--release", "--workspace", "--manifest-path", manifest]);
-        tests(command.arg("--target-dir").arg("target/guests/build"))
+        tests(command.arg("--target-dir").arg("target/guests/build"), std::io::stdout())
     })?;
     if !options.fast {
         step::step("lints", || {
@@ -67,7 +68,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Runs tests, shows what they print, and returns how many passed.
-fn tests(command: &mut Command) -> Result<u64> {
+fn tests(command: &mut Command, mut shown: impl Write) -> Result<u64> {
     let line = step::shown(command);
     eprintln!("    $ {line}");
     let mut child = command
@@ -80,7 +81,7 @@ fn tests(command: &mut Command) -> Result<u64> {
     for text in BufReader::new(output).lines() {
         let text = text.context("reading what the tests print")?;
         passed += passed_in(&text).unwrap_or(0);
-        writeln!(std::io::stdout(), "{text}")?;
+        writeln!(shown, "{text}")?;
     }
     let status = child.wait()?;
     if !status.success() {
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_run_without_tests_is_no_success() {
-        let script = |text: &str| tests(Command::new("sh").args(["-c", text]));
+        let script = |text: &str| tests(Command::new("sh").args(["-c", text]), std::io::sink());
         assert_eq!(script("echo 'test result: ok. 2 passed; 0 failed'").ok(), Some(2));
         assert!(script("echo 'test result: ok. 0 passed; 0 failed'").is_err());
         assert!(script("true").is_err());

@@ -61,29 +61,81 @@ fn plots(report: &Report) -> String {
     let (without, with) = (&report.back_pressure, &report.bursting);
     let latency = [without.latency(), with.latency()];
     let waiting = [without.waiting(), with.waiting()];
-    let output = [without.throughput(), with.throughput()];
-    let offloaded = with.offloaded();
-    let plot = |title, label: fn(f64) -> String, log, points: &[Vec<Point>; 2], dashed| {
+    let output = [without.done(), with.done()];
+    let (due, offloaded) = (with.due(), with.offloaded());
+    let plot = |title, label: fn(f64) -> String, log, points: &[Vec<Point>; 2], more| {
         let mut lines = vec![
             Line { name: "back-pressure alone", class: "without", points: &points[0] },
             Line { name: "bursting", class: "with", points: &points[1] },
         ];
-        if let Some(points) = dashed {
-            lines.push(Line { name: "done by runners", class: "with dashed", points });
-        }
+        lines.extend(more);
         let (spike, seconds) = (report.spike_seconds, report.seconds());
         Plot { title, label, log, lines: &lines, spike, seconds }.figure()
     };
     [
-        plot("Latency p99 of what came out (logarithmic)", milliseconds, true, &latency, None),
-        plot("Events waiting, at the source and in queues", count, false, &waiting, None),
+        plot("Latency p99 of what came out (logarithmic)", milliseconds, true, &latency, vec![]),
+        plot("Events waiting, at the source and in queues", count, false, &waiting, vec![]),
         plot(
-            "Events per second that came out; dashed: those done by runners",
+            "Events per second that came out; dashed: done by runners; grey: due",
             count,
             false,
             &output,
-            Some(offloaded.as_slice()),
+            vec![
+                Line { name: "done by runners", class: "with dashed", points: &offloaded },
+                Line { name: "due", class: "due", points: &due },
+            ],
         ),
     ]
     .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::{Run, Sample};
+    use super::*;
+    use serde_json::json;
+
+    /// A run whose queue takes `drain` seconds after the spike to empty.
+    fn run(drain: f64, p99: f64) -> Run {
+        let wait = |seconds: f64| match seconds {
+            ..5.0 => 0.0,
+            ..25.0 => (seconds - 5.0) / 20.0,
+            _ => (1.0 - (seconds - 25.0) / drain).max(0.0),
+        };
+        let sample = |tenth: u32| {
+            let seconds = f64::from(tenth) / 10.0;
+            Sample {
+                seconds,
+                waiting_records: wait(seconds) * p99 * 100.0,
+                latency_ms: Some(1.0 + wait(seconds) * p99),
+                due: 6_000.0,
+                done: 8_000.0,
+                offloaded: 2_000.0,
+            }
+        };
+        Run {
+            summary: json!({
+                "latency_ms": {"p50": 1.0, "p99": p99, "max": p99},
+                "spike_latency_ms": {"p50": p99 / 2.0, "p99": p99},
+                "peak_queue_records": p99 * 100.0, "records_per_second": 60_000.0,
+                "wall_seconds": 25.0 + drain, "records_in": 1000, "lost": 0,
+                "offloaded_records": 5, "duplicates_dropped": 0,
+                "burst": {"onset_ms": 5000.0, "first_offload_ms": 5004.0,
+                          "first_remote_result_ms": 5090.0},
+            }),
+            samples: (0..((25.0 + drain) * 10.0) as u32).map(sample).collect(),
+        }
+    }
+
+    #[test]
+    fn the_page_needs_nothing_else() {
+        let report = Report::new(run(60.0, 50_000.0), run(5.0, 30.0), (5.0, 25.0)).expect("whole");
+        let page = html(&report).expect("it can be written");
+        assert_eq!(page.matches("<svg").count(), 3);
+        assert_eq!(page.matches("<polyline").count(), 2 + 2 + 4);
+        for outside in ["http:", "https:", "src=", "href=", "@import", "url("] {
+            assert!(!page.contains(outside), "the page refers to something by {outside}");
+        }
+        assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+    }
 }

@@ -72,7 +72,7 @@ impl Report {
             ("longest latency", "/latency_ms/max", milliseconds),
             ("most events waiting at once", "/peak_queue_records", count),
             ("events per second, on the whole", "/records_per_second", count),
-            ("time to the last event", "/wall_ms", milliseconds),
+            ("time to the last event", "/wall_seconds", seconds),
             ("events in", "/records_in", count),
             ("events lost", "/lost", count),
             ("events done by runners", "/offloaded_records", count),
@@ -201,6 +201,11 @@ pub(super) fn milliseconds(value: f64) -> String {
     }
 }
 
+/// `34.1 s`.
+fn seconds(value: f64) -> String {
+    milliseconds(value * 1000.0)
+}
+
 /// `950`, `12,345`, `4,900,000`.
 pub(super) fn count(value: f64) -> String {
     let digits = format!("{value:.0}");
@@ -246,15 +251,16 @@ mod tests {
             seconds,
             waiting_records: seconds * 1000.0,
             latency_ms: Some(p99),
-            records_out: seconds * 60_000.0,
-            offloaded_records: 0.0,
+            due: 60_000.0,
+            done: 60_000.0,
+            offloaded: 0.0,
         };
         Run {
             summary: json!({
                 "latency_ms": {"p50": 1.0, "p99": p99, "max": p99},
                 "spike_latency_ms": {"p50": p99 / 2.0, "p99": p99},
                 "peak_queue_records": p99 * 100.0, "records_per_second": 60_000.0,
-                "wall_ms": 30_000.0, "records_in": 1000, "lost": 0, "offloaded_records": 5,
+                "wall_seconds": 30.0, "records_in": 1000, "lost": 0, "offloaded_records": 5,
                 "duplicates_dropped": 0,
                 "burst": {"onset_ms": 5000.0, "first_offload_ms": first.map(|t| t + 5000.0),
                           "first_remote_result_ms": first.map(|t| t + 5090.0)},

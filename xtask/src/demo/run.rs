@@ -1,7 +1,7 @@
 //! One run of the demo's pipeline by the real program, and what it said about itself.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
@@ -29,8 +29,12 @@ pub(super) struct Sample {
     /// The 99th percentile of what arrived since the sample before, in milliseconds; absent when
     /// nothing did.
     pub(super) latency_ms: Option<f64>,
-    pub(super) records_out: f64,
-    pub(super) offloaded_records: f64,
+    /// Events that fell due since the sample before.
+    pub(super) due: f64,
+    /// Events whose results have all arrived since then.
+    pub(super) done: f64,
+    /// Of these, those that runners did.
+    pub(super) offloaded: f64,
 }
 
 impl Run {
@@ -72,37 +76,45 @@ impl Run {
             .collect()
     }
 
+    /// Events per second that fell due, over time.
+    pub(super) fn due(&self) -> Vec<Point> {
+        self.rate(|sample| sample.due)
+    }
+
     /// Events per second that came out, over time.
-    pub(super) fn throughput(&self) -> Vec<Point> {
-        self.rate(|sample| sample.records_out)
+    pub(super) fn done(&self) -> Vec<Point> {
+        self.rate(|sample| sample.done)
     }
 
-    /// Events per second that remote lanes answered, over time.
+    /// Events per second that runners did, over time.
     pub(super) fn offloaded(&self) -> Vec<Point> {
-        self.rate(|sample| sample.offloaded_records)
+        self.rate(|sample| sample.offloaded)
     }
 
-    fn rate(&self, counter: impl Fn(&Sample) -> f64) -> Vec<Point> {
+    fn rate(&self, count: impl Fn(&Sample) -> f64) -> Vec<Point> {
         // Over about half a second: a shorter span shows the batches, not the rate.
         let mut points = Vec::new();
-        let mut from = 0;
-        for (i, sample) in self.samples.iter().enumerate() {
-            let span = sample.seconds - self.samples[from].seconds;
+        let (mut from, mut sum) = (0.0, 0.0);
+        for sample in &self.samples {
+            sum += count(sample);
+            let span = sample.seconds - from;
             if span >= 0.5 {
-                let value = (counter(sample) - counter(&self.samples[from])) / span;
-                points.push(Point { seconds: sample.seconds, value });
-                from = i;
+                points.push(Point { seconds: sample.seconds, value: sum / span });
+                (from, sum) = (sample.seconds, 0.0);
             }
         }
         points
     }
 }
 
-/// Runs `pipeline`; the time series goes to `timeline`.
-pub(super) fn run(pipeline: &Path, timeline: &Path) -> Result<Run> {
+/// Runs `pipeline` with these keys set to other values; the time series goes to `timeline`.
+pub(super) fn run(pipeline: &str, changes: &[String], timeline: &Path) -> Result<Run> {
     let mut command = Command::new(crate::binaries().join("overspill"));
-    command.current_dir(crate::root()).arg("run").arg(shown(pipeline)).arg("--json");
-    command.arg("--timeline").arg(shown(timeline));
+    command.current_dir(crate::root()).args(["run", pipeline, "--json"]);
+    for change in changes {
+        command.args(["--set", change]);
+    }
+    command.arg("--timeline").arg(timeline.strip_prefix(crate::root()).unwrap_or(timeline));
     let line = step::shown(&command);
     eprintln!("    $ {line}");
     // Its live view goes where our progress goes.
@@ -117,11 +129,6 @@ pub(super) fn run(pipeline: &Path, timeline: &Path) -> Result<Run> {
     let summary = serde_json::from_slice(&output.stdout)
         .with_context(|| format!("`{line}` printed no JSON object"))?;
     Ok(Run { summary, samples: samples(timeline)? })
-}
-
-/// As short as it can be written from the repository's folder.
-fn shown(path: &Path) -> PathBuf {
-    path.strip_prefix(crate::root()).unwrap_or(path).to_owned()
 }
 
 fn samples(timeline: &Path) -> Result<Vec<Sample>> {
@@ -139,13 +146,11 @@ fn samples(timeline: &Path) -> Result<Vec<Sample>> {
         };
         samples.push(Sample {
             seconds: field("/at_ms")? / 1000.0,
-            waiting_records: field("/waiting_records")?,
-            latency_ms: match field("/latency/records")? {
-                0.0 => None,
-                _ => Some(field("/latency/p99_ms")?),
-            },
-            records_out: field("/records_done")?,
-            offloaded_records: field("/offloaded_records")?,
+            waiting_records: field("/queue_records")?,
+            latency_ms: value.pointer("/p99_ms").and_then(Value::as_f64),
+            due: field("/records_due")?,
+            done: field("/records_done")?,
+            offloaded: field("/offloaded_records")?,
         });
     }
     if samples.is_empty() {
