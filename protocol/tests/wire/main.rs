@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+mod compression;
 mod damage;
+mod format;
 mod messages;
 mod round_trip;
+mod samples;
