@@ -59,6 +59,8 @@ fn random_target(random: &mut ChaCha8Rng, until: u64) -> TargetModel {
     // Some targets are well, most have a few faults, some have them all.
     let odds = [0.0, 0.25, 0.25, 0.8][random.random_range(0..4)];
     let time = |random: &mut ChaCha8Rng| Time(random.random_range(0..=until));
+    // Zombies that answer in part are what the merge finds hardest.
+    let zombies = random.random_bool(0.2);
     let kills = if random.random_bool(odds) { random.random_range(1..6) } else { 0 };
     let dark = if random.random_bool(odds / 2.0) { random.random_range(1..3) } else { 0 };
     let always_dark = random.random_bool(odds / 10.0);
@@ -76,10 +78,10 @@ fn random_target(random: &mut ChaCha8Rng, until: u64) -> TargetModel {
         overloaded: share(random, odds, 0.4),
         fails: share(random, odds, 0.3),
         fails_for_good: share(random, odds, 0.1),
-        partial: share(random, odds, 0.6),
+        partial: if zombies { 0.7 } else { share(random, odds, 0.6) },
         lies: share(random, odds / 2.0, 0.1),
         answers_twice: share(random, odds, 0.3),
-        answers_late: share(random, odds, 0.3),
+        answers_late: if zombies { 0.4 } else { share(random, odds, 0.3) },
         lacks_module: random.random_bool(0.5),
         forgets_module: share(random, odds, 0.3),
         kills: (0..kills).map(|_| time(random)).collect(),

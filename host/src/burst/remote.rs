@@ -159,6 +159,12 @@ impl RemoteTarget {
         (usual * 4).max(latency_target)
     }
 
+    /// Counts the price of a call that took this long.
+    pub(super) fn charge(&mut self, taken: Duration) {
+        let price = self.policy.price;
+        self.estimated_spend += price.per_call + price.per_second * taken.as_secs_f64();
+    }
+
     /// US dollars: as reported, or by estimate.
     pub(super) fn spend(&self) -> f64 {
         self.reported_spend.unwrap_or(self.estimated_spend)

@@ -1,6 +1,16 @@
 //! Turns the real core with a virtual clock, faulty targets and slow lanes, and checks at each
 //! step what must always hold.
 
+/// Fails the simulation with a sentence, unless something holds.
+macro_rules! check {
+    ($holds:expr, $($sentence:tt)+) => {
+        if !$holds {
+            return Err(format!($($sentence)+));
+        }
+    };
+}
+
+mod lanes;
 mod work;
 mod world;
 
@@ -9,8 +19,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashSet, VecDeque};
 use std::time::Duration;
 
 use overspill::burst::{
-    Action, AttemptId, BreakerState, Core, Decision, Event, Lane, Offload, Outcome, Runners,
-    Sequence, Snapshot, TargetId, Time,
+    Action, AttemptId, Core, Decision, Event, Offload, Outcome, Sequence, Snapshot, TargetId, Time,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -78,6 +87,15 @@ impl Ord for Pending {
     }
 }
 
+/// What a local lane was given.
+#[derive(Clone)]
+struct Given {
+    attempt: AttemptId,
+    work: Numbered,
+    /// The first record of its batch, and the one after its last.
+    batch: (u64, u64),
+}
+
 #[derive(Default)]
 struct TargetState {
     up: usize,
@@ -104,20 +122,11 @@ struct Simulation {
     emitted: u64,
     records: u64,
     /// What each local lane has to do; the first is under way.
-    lanes: Vec<VecDeque<(AttemptId, Numbered, (u64, u64))>>,
+    lanes: Vec<VecDeque<Given>>,
     local_failures: BTreeMap<(u64, u64), u32>,
     targets: Vec<TargetState>,
     used: HashSet<AttemptId>,
     outcomes: Outcomes,
-}
-
-/// Fails the simulation with a sentence, unless something holds.
-macro_rules! check {
-    ($holds:expr, $($sentence:tt)+) => {
-        if !$holds {
-            return Err(format!($($sentence)+));
-        }
-    };
 }
 
 /// Runs a world to its end; an error says what did not hold.
@@ -284,212 +293,6 @@ impl Simulation {
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        attempt: AttemptId,
-        lane: Lane,
-        work: Numbered,
-        deadline: Time,
-        with_module: bool,
-    ) -> Result<(), String> {
-        check!(self.used.insert(attempt), "{attempt:?} is used twice");
-        check!(deadline > self.now, "{attempt:?} has no time");
-        // Empty batches in a row can't be told apart, and count as one here.
-        let held = self.expected.iter().map(|(_, batch)| batch).find(|batch| {
-            let inside = batch.from <= work.from && work.to <= batch.to;
-            inside && (work.from < work.to || batch.from == batch.to)
-        });
-        check!(held.is_some(), "{attempt:?} runs {work:?}, which is not in flight");
-        let batch = held.map_or((0, 0), |batch| (batch.from, batch.to));
-        match lane {
-            Lane::Local(number) => {
-                check!(number < self.lanes.len(), "there is no {lane}");
-                self.lanes[number].push_back((attempt, work, batch));
-                if self.lanes[number].len() == 1 {
-                    self.begin(number);
-                }
-                Ok(())
-            }
-            Lane::Remote(TargetId(number)) => self.call(number, attempt, work, with_module),
-        }
-    }
-
-    fn call(
-        &mut self,
-        number: usize,
-        attempt: AttemptId,
-        work: Numbered,
-        with_module: bool,
-    ) -> Result<(), String> {
-        use overspill::burst::Work;
-        let most = self.world.policy.targets[number].max_payload;
-        check!(work.bytes() <= most, "{work:?} has more than {most} bytes");
-        check!(self.world.policy.offload != Offload::Never, "{attempt:?} leaves, but may not");
-        let seen = self.core.snapshot(self.now);
-        let seen = &seen.targets[number];
-        let target = &mut self.targets[number];
-        target.under_way.insert(attempt);
-        check!(
-            seen.in_flight == target.under_way.len(),
-            "target {number} has {} calls under way, and the core says {}",
-            target.under_way.len(),
-            seen.in_flight
-        );
-        check!(
-            seen.in_flight <= seen.limit,
-            "target {number} has {} calls under way, and its limit is {}",
-            seen.in_flight,
-            seen.limit
-        );
-        match seen.breaker {
-            BreakerState::Closed => target.probe = None,
-            BreakerState::Open => {
-                return Err(format!("{attempt:?} goes to target {number}, whose breaker is open"));
-            }
-            BreakerState::HalfOpen => {
-                let before = target.probe.replace(attempt);
-                check!(
-                    before.is_none_or(|probe| !target.under_way.contains(&probe)),
-                    "target {number} gets a second probe"
-                );
-            }
-        }
-        let started = matches!(self.world.policy.targets[number].runners, Runners::Started { .. });
-        if started && target.up == 0 {
-            check!(target.wanted > 0, "target {number} gets work, but no runner is wanted");
-            target.held.push((attempt, work, with_module, self.now));
-            return Ok(());
-        }
-        self.serve(number, attempt, work, with_module, self.now);
-        Ok(())
-    }
-
-    /// What a runner makes of a call.
-    fn serve(
-        &mut self,
-        number: usize,
-        attempt: AttemptId,
-        work: Numbered,
-        with_module: bool,
-        sent: Time,
-    ) {
-        let model = self.world.targets[number].clone();
-        if model.dark.iter().any(|dark| dark.contains(&self.now)) {
-            return;
-        }
-        let random = &mut self.random;
-        let mut stretch = 1.0 + (model.slower_by - 1.0) * random.random_range(0.0..=1.0);
-        if random.random_bool(model.stragglers) {
-            stretch *= random.random_range(2.0..50.0);
-        }
-        let records = work.to - work.from;
-        let mut taken = model.latency.mul_f64(stretch) + model.per_record * records as u32;
-        let mut cold = false;
-        let busy = self.targets[number].under_way.len() > model.takes_at_once;
-        let mut chance = |share: f64| random.random_bool(share);
-        let lacks = model.lacks_module && !self.targets[number].has_module && !with_module;
-        let outcome = if chance(model.says_nothing) {
-            return;
-        } else if chance(model.lost) {
-            Outcome::Lost { reason: "the connection broke".into() }
-        } else if busy || chance(model.overloaded) {
-            taken = model.latency / 4;
-            let retry_after = chance(0.5).then_some(model.latency * 2);
-            Outcome::Overloaded { retry_after }
-        } else if lacks || chance(model.forgets_module) {
-            taken = model.latency / 2;
-            Outcome::NeedModule
-        } else if chance(model.fails) {
-            Outcome::Failed { reason: "it has a bad day".into(), retryable: true }
-        } else if chance(model.fails_for_good) {
-            Outcome::Failed { reason: "it will never do this".into(), retryable: false }
-        } else if chance(model.lies) {
-            let claims = if chance(0.5) { 0 } else { records as usize + 1 };
-            Outcome::Done(Processed { claims: Some(claims), ..Processed::new(work.from, work.to) })
-        } else {
-            cold = with_module;
-            self.targets[number].has_module = true;
-            let mut to = work.to;
-            if records > 1 && chance(model.partial) {
-                to = work.from + self.random.random_range(1..records);
-            }
-            Outcome::Done(Processed::new(work.from, to))
-        };
-        if self.random.random_bool(model.answers_late) {
-            let policy = &self.world.policy.targets[number];
-            let late = self.random.random_range(0.9..2.5);
-            taken = taken.max(policy.attempt_timeout.mul_f64(late));
-        }
-        let at = self.now + taken;
-        let round_trip = at.since(sent);
-        if self.random.random_bool(model.answers_twice) {
-            let again = at + model.latency.mul_f64(self.random.random_range(0.0..3.0));
-            let outcome = outcome.clone();
-            self.later(again, Happening::Ends { attempt, outcome, taken: round_trip, cold });
-        }
-        self.later(at, Happening::Ends { attempt, outcome, taken: round_trip, cold });
-    }
-
-    /// A local lane begins the first of what it was given.
-    fn begin(&mut self, lane: usize) {
-        let Some((attempt, work, batch)) = self.lanes[lane].front().cloned() else { return };
-        let model = self.world.local.clone();
-        let stretch = 1.0 + (model.slower_by - 1.0) * self.random.random_range(0.0..=1.0);
-        let records = work.to - work.from;
-        let taken = model.per_record.mul_f64(stretch) * records as u32;
-        let failures = self.local_failures.entry(batch).or_default();
-        let may_fail = *failures + 1 < self.world.policy.local.max_attempts;
-        let silent = may_fail && self.random.random_bool(model.says_nothing);
-        let fails = may_fail && !silent && self.random.random_bool(model.fails);
-        *failures += u32::from(silent || fails);
-        let outcome = if silent {
-            None
-        } else if fails {
-            let reason = "the lane stumbled".into();
-            let retryable = self.random.random_bool(0.5);
-            Some(Outcome::Failed { reason, retryable })
-        } else {
-            let mut to = work.to;
-            if records > 1 && self.random.random_bool(model.partial) {
-                to = work.from + self.random.random_range(1..records);
-            }
-            Some(Outcome::Done(Processed::new(work.from, to)))
-        };
-        self.later(self.now + taken, Happening::LaneEnds { lane, attempt, outcome, taken });
-    }
-
-    fn scale(&mut self, target: usize, runners: usize) {
-        self.outcomes.scales.push((self.now, target, runners));
-        let state = &mut self.targets[target];
-        state.wanted = runners;
-        if runners < state.up {
-            state.up = runners;
-            state.has_module &= runners > 0;
-            self.core.handle(self.now, Event::Runners { target: TargetId(target), up: runners });
-        }
-        self.start_missing(target);
-    }
-
-    fn start_missing(&mut self, target: usize) {
-        let start = self.world.targets[target].start;
-        let state = &self.targets[target];
-        for _ in state.up + state.starting..state.wanted {
-            self.later(self.now + start, Happening::RunnerUp { target });
-        }
-        let state = &mut self.targets[target];
-        state.starting = state.starting.max(state.wanted.saturating_sub(state.up));
-    }
-
-    fn cancel(&mut self, attempt: AttemptId) -> Result<(), String> {
-        check!(self.used.contains(&attempt), "{attempt:?} is cancelled, but never ran");
-        self.outcomes.cancels += 1;
-        for target in &mut self.targets {
-            target.under_way.remove(&attempt);
-            target.held.retain(|(held, ..)| *held != attempt);
-        }
-        Ok(())
-    }
-
     fn tell(
         &mut self,
         attempt: AttemptId,
@@ -546,60 +349,12 @@ impl Simulation {
         }
     }
 
-    fn runner_up(&mut self, number: usize) {
-        let fails = self.random.random_bool(self.world.targets[number].start_fails);
-        let state = &mut self.targets[number];
-        state.starting -= 1;
-        if state.up >= state.wanted {
-            return;
-        }
-        let target = TargetId(number);
-        if fails {
-            let nobody = state.up + state.starting == 0;
-            let held = if nobody { std::mem::take(&mut state.held) } else { Vec::new() };
-            let reason = "it does not start".into();
-            self.core.handle(self.now, Event::StartFailed { target, reason });
-            for (attempt, .., sent) in held {
-                let reason = "no runner came up".into();
-                let taken = self.now.since(sent);
-                self.tell(attempt, Outcome::Lost { reason }, taken, false, Duration::ZERO);
-            }
-            return;
-        }
-        state.up += 1;
-        let up = state.up;
-        self.core.handle(self.now, Event::Runners { target, up });
-        for (attempt, work, with_module, sent) in std::mem::take(&mut self.targets[number].held) {
-            self.serve(number, attempt, work, with_module, sent);
-        }
-    }
-
-    /// A runner dies, and with it all calls that are under way.
-    fn kill(&mut self, number: usize) {
-        let state = &mut self.targets[number];
-        state.has_module = false;
-        let mut lost: Vec<AttemptId> = state.under_way.iter().copied().collect();
-        lost.sort_unstable();
-        lost.retain(|attempt| !state.held.iter().any(|(held, ..)| held == attempt));
-        if state.up > 0 {
-            state.up -= 1;
-            let up = state.up;
-            self.core.handle(self.now, Event::Runners { target: TargetId(number), up });
-            self.start_missing(number);
-        }
-        for attempt in lost {
-            let reason = "the runner was killed".into();
-            let taken = self.world.targets[number].latency;
-            self.tell(attempt, Outcome::Lost { reason }, taken, false, Duration::ZERO);
-        }
-    }
-
     /// What holds between any two steps.
     fn check_always(&mut self, step: u64) -> Result<(), String> {
         if self.outcomes.stopped.is_some() {
             return Ok(());
         }
-        if step % 8 == 0 {
+        if step.is_multiple_of(8) {
             let listed: Vec<_> = self.core.in_flight().map(|(s, w)| (s.0, w.from, w.to)).collect();
             let expected: Vec<_> = (self.emitted..)
                 .zip(&self.expected)

@@ -72,6 +72,9 @@ impl<W: Work> Core<W> {
             return;
         }
         self.actions.push_back(Action::Cancel { attempt: id });
+        if let Lane::Remote(TargetId(number)) = attempt.lane {
+            self.targets[number].charge(self.now.since(attempt.sent));
+        }
         let reason =
             format!("no answer within {:.1} s", self.now.since(attempt.sent).as_secs_f64());
         self.failed(id, &attempt, Failure::Retryable(reason));
@@ -98,8 +101,9 @@ impl<W: Work> Core<W> {
             return;
         };
         let target = &mut self.targets[number];
-        target.estimated_spend +=
-            target.policy.price.per_call + target.policy.price.per_second * taken.as_secs_f64();
+        if attempt.stage == Stage::Active {
+            target.charge(taken);
+        }
         target.counts.cold_starts += u64::from(cold);
         // Processor time that brought nothing back counts too; the module is sent only once.
         if !attempt.with_module && !matches!(outcome, Outcome::NeedModule) {
@@ -185,6 +189,7 @@ impl<W: Work> Core<W> {
         let (now, sent) = (self.now, attempt.sent);
         let target = &mut self.targets[number];
         target.counts.cancelled += 1;
+        target.charge(now.since(sent));
         let late = now.since(sent) >= target.straggles_after(self.policy.latency_target);
         if matches!(winner, Lane::Local(_)) && late {
             // A target that is overtaken time after time is as good as dark. How long its calls
