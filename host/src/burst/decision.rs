@@ -1,5 +1,7 @@
 //! What the core decided, in words.
 
+use std::fmt;
+
 use super::interface::{TargetId, Time};
 
 /// A change of the core's ways, with its reason.
@@ -36,6 +38,36 @@ pub enum DecisionKind {
     StartFailed(TargetId),
     /// A target has spent its budget.
     BudgetSpent(TargetId),
+}
+
+impl DecisionKind {
+    /// The name for logs and for a metric's label.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BurstBegan => "burst_began",
+            Self::BurstEnded => "burst_ended",
+            Self::LeverageRefused(_) => "leverage_refused",
+            Self::LeverageProbed(_) => "leverage_probed",
+            Self::BreakerOpened(_) => "breaker_opened",
+            Self::BreakerClosed(_) => "breaker_closed",
+            Self::LimitCut(_) => "limit_cut",
+            Self::Scaled(_) => "scaled",
+            Self::StartFailed(_) => "start_failed",
+            Self::BudgetSpent(_) => "budget_spent",
+        }
+    }
+}
+
+impl fmt::Display for DecisionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 /// Why work was sent to a target or kept from it; for counting.
