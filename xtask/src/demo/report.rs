@@ -166,7 +166,7 @@ fn claims(without: &Run, with: &Run, ratios: &Ratios) -> Result<Vec<Claim>> {
         Claim {
             claim: "p99 latency of the spike's events at least 10 times lower with bursting",
             met: ratio >= 10.0,
-            measured: format!("{ratio:.0} times"),
+            measured: format!("{} times", count(ratio)),
         },
         Claim {
             claim: "first event sent away within 100 ms of the onset",
@@ -300,7 +300,7 @@ mod tests {
             .expect("it is whole");
         let text = report.text(96).expect("it can be shown");
         assert!(text.contains("30.0 s         30 ms"), "{text}");
-        assert!(text.contains("1000 times"), "{text}");
+        assert!(text.contains("1,000 times"), "{text}");
     }
 
     #[test]
