@@ -1,0 +1,5 @@
+//! One file a transport.
+
+pub mod azure;
+pub mod http;
+pub mod lambda;
