@@ -42,11 +42,10 @@ const USED_RESOLUTION: Duration = Duration::from_secs(3600);
 
 /// `$XDG_CACHE_HOME/overspill/compiled`, or the same under `~/.cache`; none without a home.
 pub(crate) fn default_dir() -> Option<PathBuf> {
-    let absolute = |name| {
-        std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-    };
-    let base = absolute("XDG_CACHE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
+    let absolute =
+        |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let base =
+        absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")))?;
     Some(base.join("overspill").join("compiled"))
 }
 

@@ -40,11 +40,7 @@ pub(crate) struct Borrowed<'a> {
 
 impl<'a> Borrowed<'a> {
     pub(crate) fn new(batch: &'a Batch) -> Self {
-        Self {
-            batch,
-            value_ends: batch.values().ends(),
-            key_ends: batch.keys().map(Column::ends),
-        }
+        Self { batch, value_ends: batch.values().ends(), key_ends: batch.keys().map(Column::ends) }
     }
 
     pub(crate) fn raw(&self) -> RawBatch<'_> {

@@ -54,9 +54,7 @@ fn spell_out(part: &Emission, input: &Batch, keys: bool, times: bool) -> Emissio
         return part.clone();
     }
     // The input record that made each output record.
-    let makers = || {
-        (0..part.inputs()).flat_map(|input| part.outputs_of(input).map(move |_| input))
-    };
+    let makers = || (0..part.inputs()).flat_map(|input| part.outputs_of(input).map(move |_| input));
     let keys = match records.keys() {
         None if lacks_keys => Some(inherited_keys(input.keys(), makers())),
         keys => keys.cloned(),

@@ -142,8 +142,7 @@ impl ResourceLimiter for Limiter {
         if maximum.is_some_and(|maximum| desired > maximum) {
             return Ok(false);
         }
-        self.memory =
-            grow(LimitName::Memory, self.limits.memory, self.memory, current, desired)?;
+        self.memory = grow(LimitName::Memory, self.limits.memory, self.memory, current, desired)?;
         Ok(true)
     }
 

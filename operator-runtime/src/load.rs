@@ -100,15 +100,16 @@ impl Runtime {
             digest,
             reason: format!("{error:#}"),
         };
-        let component =
-            Component::new(&self.0.engine, component_bytes).map_err(compile_failed)?;
+        let component = Component::new(&self.0.engine, component_bytes).map_err(compile_failed)?;
         let size = component_bytes.len() as u64;
         // What can't be used as an operator isn't worth a place in the cache.
         let operator = self.operator(digest, (component, size))?;
         if let Some(cache) = &self.0.cache {
             match operator.0.pre.component().serialize() {
                 Ok(compiled) => cache.store(digest, size, &compiled),
-                Err(error) => tracing::warn!(%digest, "can't keep the compiled component: {error:#}"),
+                Err(error) => {
+                    tracing::warn!(%digest, "can't keep the compiled component: {error:#}")
+                }
             }
         }
         Ok(operator)
@@ -134,23 +135,14 @@ impl Runtime {
         let shared = Arc::clone(&self.0);
         let world = World::read(&shared.engine, &component.component_type())?;
         let mut linker = Linker::new(&shared.engine);
-        let signature = |error: wasmtime::Error| LoadError::Signature {
-            reason: format!("{error:#}"),
-        };
+        let signature =
+            |error: wasmtime::Error| LoadError::Signature { reason: format!("{error:#}") };
         if !world.imports.is_empty() {
             wasi::link(&mut linker, &component).map_err(signature)?;
         }
         let pre = linker.instantiate_pre(&component).map_err(signature)?;
         let draws_random = world.imports.iter().any(|import| import.starts_with("wasi:random/"));
-        let mut inner = Inner {
-            digest,
-            description: None,
-            size,
-            draws_random,
-            world,
-            pre,
-            shared,
-        };
+        let mut inner = Inner { digest, description: None, size, draws_random, world, pre, shared };
         let description = describe(&inner)?;
         inner.description = Some(description);
         Ok(Operator(Arc::new(inner)))

@@ -136,11 +136,8 @@ impl Driver<'_> {
                 break;
             }
             let limits = self.instance.pool.limits();
-            let many = if next.searching {
-                limits.deadline / SEARCH_SHARE
-            } else {
-                limits.deadline
-            };
+            let many =
+                if next.searching { limits.deadline / SEARCH_SHARE } else { limits.deadline };
             let many = left.map_or(many, |left| many.min(left / BUDGET_SHARE));
             let fit = self.fit(next.records.len(), many / 2);
             if fit < next.records.len() {
@@ -234,11 +231,7 @@ impl Driver<'_> {
         Ok(fresh)
     }
 
-    fn guest_call(
-        &mut self,
-        records: Range<usize>,
-        deadline: Duration,
-    ) -> Result<Emission, Fault> {
+    fn guest_call(&mut self, records: Range<usize>, deadline: Duration) -> Result<Emission, Fault> {
         let mut guest = self.instance.guest.take().expect("an instance was made ready");
         let operator = &self.instance.pool.operator().0;
         let count = records.len();

@@ -48,9 +48,9 @@ impl World {
 
 fn gives_nothing(engine: &Engine, item: &ComponentItem) -> bool {
     match item {
-        ComponentItem::ComponentInstance(instance) => instance
-            .exports(engine)
-            .all(|(_, export)| matches!(export.ty, ComponentItem::Type(_))),
+        ComponentItem::ComponentInstance(instance) => {
+            instance.exports(engine).all(|(_, export)| matches!(export.ty, ComponentItem::Type(_)))
+        }
         ComponentItem::Type(_) => true,
         _ => false,
     }
@@ -59,10 +59,8 @@ fn gives_nothing(engine: &Engine, item: &ComponentItem) -> bool {
 /// The kind and contract version of a component with these exports. Others are ignored: some
 /// languages add their own.
 fn implemented(exports: &[&str]) -> Result<(Kind, String), LoadError> {
-    let ours: Vec<(&str, &str)> = exports
-        .iter()
-        .filter_map(|name| name.strip_prefix(PACKAGE)?.split_once('@'))
-        .collect();
+    let ours: Vec<(&str, &str)> =
+        exports.iter().filter_map(|name| name.strip_prefix(PACKAGE)?.split_once('@')).collect();
     if let Some((_, version)) = ours.iter().find(|(_, version)| !is_served(version)) {
         return Err(LoadError::Contract { found: (*version).to_owned(), served: SERVED });
     }
@@ -82,14 +80,11 @@ fn implemented(exports: &[&str]) -> Result<(Kind, String), LoadError> {
             return not_a_world(format!("it doesn't export the interface `{interface}`"));
         }
     }
-    let kinds: Vec<Kind> = [
-        ("flatmap", Kind::Flatmap),
-        ("keyed", Kind::Keyed),
-        ("aggregate", Kind::Aggregate),
-    ]
-    .into_iter()
-    .filter_map(|(interface, kind)| has(interface).then_some(kind))
-    .collect();
+    let kinds: Vec<Kind> =
+        [("flatmap", Kind::Flatmap), ("keyed", Kind::Keyed), ("aggregate", Kind::Aggregate)]
+            .into_iter()
+            .filter_map(|(interface, kind)| has(interface).then_some(kind))
+            .collect();
     match kinds[..] {
         [kind] => Ok((kind, version.to_owned())),
         [] => not_a_world(
@@ -101,9 +96,9 @@ fn implemented(exports: &[&str]) -> Result<(Kind, String), LoadError> {
 
 /// Published versions are frozen and 0.x versions are compatible within one x.
 fn is_served(version: &str) -> bool {
-    version.strip_prefix("0.1.").is_some_and(|patch| {
-        !patch.is_empty() && patch.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    version
+        .strip_prefix("0.1.")
+        .is_some_and(|patch| !patch.is_empty() && patch.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn list(names: &[&str]) -> String {

@@ -13,25 +13,29 @@ pub(super) fn function(
     name: &str,
 ) -> wasmtime::Result<bool> {
     match name {
-        "get-environment" => definitions
-            .func_wrap(name, |_, (): ()| Ok((Vec::<(String, String)>::new(),)))?,
+        "get-environment" => {
+            definitions.func_wrap(name, |_, (): ()| Ok((Vec::<(String, String)>::new(),)))?
+        }
         "get-arguments" => definitions.func_wrap(name, |_, (): ()| Ok((Vec::<String>::new(),)))?,
         "initial-cwd" => definitions.func_wrap(name, |_, (): ()| Ok((None::<String>,)))?,
         "exit" => definitions.func_wrap(name, |_, (status,): (Result<(), ()>,)| {
             exit(if status.is_ok() { "success" } else { "failure" })
         })?,
-        "exit-with-code" => definitions
-            .func_wrap(name, |_, (code,): (u8,)| exit(&format!("code {code}")))?,
+        "exit-with-code" => {
+            definitions.func_wrap(name, |_, (code,): (u8,)| exit(&format!("code {code}")))?
+        }
         "get-stdin" => definitions
             .func_wrap(name, |_, (): ()| Ok((Resource::<InputStream>::new_own(STDIN),)))?,
         "get-stdout" => definitions
             .func_wrap(name, |_, (): ()| Ok((Resource::<OutputStream>::new_own(STDOUT),)))?,
         "get-stderr" => definitions
             .func_wrap(name, |_, (): ()| Ok((Resource::<OutputStream>::new_own(STDERR),)))?,
-        "get-terminal-stdin" => definitions
-            .func_wrap(name, |_, (): ()| Ok((None::<Resource<TerminalInput>>,)))?,
-        "get-terminal-stdout" | "get-terminal-stderr" => definitions
-            .func_wrap(name, |_, (): ()| Ok((None::<Resource<TerminalOutput>>,)))?,
+        "get-terminal-stdin" => {
+            definitions.func_wrap(name, |_, (): ()| Ok((None::<Resource<TerminalInput>>,)))?
+        }
+        "get-terminal-stdout" | "get-terminal-stderr" => {
+            definitions.func_wrap(name, |_, (): ()| Ok((None::<Resource<TerminalOutput>>,)))?
+        }
         _ => return Ok(false),
     }
     Ok(true)

@@ -31,7 +31,9 @@ pub(super) fn function(
                 Ok((millis.saturating_mul(1_000_000),))
             })?;
         }
-        "resolution" if monotonic => definitions.func_wrap(name, |_, (): ()| Ok((1_000_000_u64,)))?,
+        "resolution" if monotonic => {
+            definitions.func_wrap(name, |_, (): ()| Ok((1_000_000_u64,)))?
+        }
         "subscribe-instant" | "subscribe-duration" => definitions
             .func_wrap(name, |_, (_,): (u64,)| Ok((Resource::<Pollable>::new_own(0),)))?,
         "now" => definitions.func_wrap(name, |mut store: StoreContextMut<'_, State>, (): ()| {

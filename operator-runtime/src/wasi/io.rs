@@ -109,8 +109,9 @@ pub(super) fn function(
     name: &str,
 ) -> wasmtime::Result<bool> {
     match name {
-        "[method]error.to-debug-string" => definitions
-            .func_wrap(name, |_, (_,): (Resource<IoError>,)| Ok((String::new(),)))?,
+        "[method]error.to-debug-string" => {
+            definitions.func_wrap(name, |_, (_,): (Resource<IoError>,)| Ok((String::new(),)))?
+        }
         "[method]pollable.ready" => {
             definitions.func_wrap(name, |_, (_,): (Resource<Pollable>,)| Ok((true,)))?;
         }
@@ -140,12 +141,15 @@ pub(super) fn function(
         "[method]output-stream.check-write" => definitions
             .func_wrap(name, |_, (_,): (Output,)| Ok((Ok::<u64, StreamError>(WRITABLE),)))?,
         "[method]output-stream.write" | "[method]output-stream.blocking-write-and-flush" => {
-            definitions.func_wrap(name, |mut store: Context<'_>, (to, bytes): (Output, Vec<u8>)| {
-                if to.rep() == STDERR {
-                    wasi(store.data_mut()).stderr.write(&bytes);
-                }
-                Ok::<Written, _>((Ok(()),))
-            })?;
+            definitions.func_wrap(
+                name,
+                |mut store: Context<'_>, (to, bytes): (Output, Vec<u8>)| {
+                    if to.rep() == STDERR {
+                        wasi(store.data_mut()).stderr.write(&bytes);
+                    }
+                    Ok::<Written, _>((Ok(()),))
+                },
+            )?;
         }
         "[method]output-stream.flush" | "[method]output-stream.blocking-flush" => {
             definitions.func_wrap(name, |_, (_,): (Output,)| Ok::<Written, _>((Ok(()),)))?;

@@ -122,10 +122,14 @@ fn function(
     name: &str,
 ) -> wasmtime::Result<()> {
     let known = match interface.strip_prefix("wasi:").unwrap_or(interface) {
-        "cli/environment" | "cli/exit" | "cli/stdin" | "cli/stdout" | "cli/stderr"
-        | "cli/terminal-stdin" | "cli/terminal-stdout" | "cli/terminal-stderr" => {
-            cli::function(definitions, name)?
-        }
+        "cli/environment"
+        | "cli/exit"
+        | "cli/stdin"
+        | "cli/stdout"
+        | "cli/stderr"
+        | "cli/terminal-stdin"
+        | "cli/terminal-stdout"
+        | "cli/terminal-stderr" => cli::function(definitions, name)?,
         "clocks/monotonic-clock" | "clocks/wall-clock" => {
             clocks::function(definitions, interface, name)?
         }
