@@ -1,0 +1,335 @@
+//! What an HTTP answer means: the one place where status, headers and body become an outcome.
+//!
+//! Three questions are told apart, because the burst core treats them differently: did nothing run
+//! (`Overloaded`, safe to send at once elsewhere), is it unknown (`Lost`), or can this target not
+//! do it (`Failed`)?
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use hyper::{HeaderMap, StatusCode, header};
+use overspill_protocol::{Digest, Emission, FailCode, Limits, Reply, WireError};
+use serde::Deserialize;
+
+use crate::burst::Outcome;
+
+/// An answer as it came.
+#[derive(Debug)]
+pub(super) struct Received {
+    pub(super) status: StatusCode,
+    pub(super) retry_after: Option<Duration>,
+    pub(super) body: Bytes,
+}
+
+impl Received {
+    pub(super) fn new(status: StatusCode, headers: &HeaderMap, body: Bytes) -> Self {
+        let retry_after = headers
+            .get(header::RETRY_AFTER)
+            .and_then(|value| value.to_str().ok()?.trim().parse().ok())
+            .map(Duration::from_secs);
+        Self { status, retry_after, body }
+    }
+}
+
+/// What was asked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked {
+    pub(super) id: u64,
+    pub(super) module: Digest,
+    pub(super) records: usize,
+    pub(super) max_reply: usize,
+}
+
+/// What an answer means.
+#[derive(Debug)]
+pub(super) struct Meaning {
+    pub(super) outcome: Outcome<Emission>,
+    pub(super) cold: bool,
+    pub(super) compute: Duration,
+}
+
+impl From<Outcome<Emission>> for Meaning {
+    fn from(outcome: Outcome<Emission>) -> Self {
+        Self { outcome, cold: false, compute: Duration::ZERO }
+    }
+}
+
+/// The meaning of the answer to an invocation.
+pub(super) fn to_invocation(asked: Asked, received: &Received) -> Meaning {
+    match received.status {
+        StatusCode::OK => {}
+        StatusCode::TOO_MANY_REQUESTS => return overloaded(asked, received).into(),
+        _ => return status(received).into(),
+    }
+    let limits = Limits { max_message: asked.max_reply, ..Limits::default() };
+    let reply = match Reply::decode(received.body.clone(), &limits) {
+        Ok(reply) => reply,
+        Err(error) => return undecodable(&error).into(),
+    };
+    if reply.id() != asked.id {
+        let reason = format!("the answer is for invocation {}, not {}", reply.id(), asked.id);
+        return Outcome::Lost { reason }.into();
+    }
+    match reply {
+        Reply::Done { emission, report, .. } => match emission.inputs() == asked.records {
+            true => Meaning {
+                outcome: Outcome::Done(emission),
+                cold: report.cold,
+                compute: report.compute,
+            },
+            false => {
+                broken(format!("`done` answers {} of {} records", emission.inputs(), asked.records))
+                    .into()
+            }
+        },
+        Reply::Partial { emission, report, .. } => {
+            match (1..=asked.records).contains(&emission.inputs()) {
+                true => Meaning {
+                    outcome: Outcome::Done(emission),
+                    cold: report.cold,
+                    compute: report.compute,
+                },
+                false => broken(format!(
+                    "`partial` answers {} of {} records",
+                    emission.inputs(),
+                    asked.records
+                ))
+                .into(),
+            }
+        }
+        Reply::NeedModule { module, .. } if module == asked.module => Outcome::NeedModule.into(),
+        Reply::NeedModule { module, .. } => {
+            broken(format!("it needs component {module}, but was asked for {}", asked.module))
+                .into()
+        }
+        Reply::Overloaded { retry_after, .. } => {
+            Outcome::Overloaded { retry_after: Some(retry_after) }.into()
+        }
+        Reply::Rejected { code, reason, .. } => Outcome::Failed {
+            reason: format!("the runner refuses the invocation ({code}): {reason}"),
+            retryable: false,
+        }
+        .into(),
+        Reply::Failed { code, reason, .. } => Outcome::Failed {
+            reason: format!("the runner failed ({code}): {reason}"),
+            // Too large an answer stays too large; the rest may be different on another runner,
+            // or on this one when it is warm.
+            retryable: code != FailCode::ReplyTooLarge,
+        }
+        .into(),
+    }
+}
+
+/// The meaning of the answer to an upload; `None`: the component is there.
+pub(super) fn to_upload(received: &Received) -> Option<Outcome<Emission>> {
+    match received.status.is_success() {
+        true => None,
+        false => Some(status(received)),
+    }
+}
+
+fn overloaded(asked: Asked, received: &Received) -> Outcome<Emission> {
+    // The reply knows it to the millisecond, the header to the second.
+    let retry_after = match Reply::decode(received.body.clone(), &Limits::default()) {
+        Ok(Reply::Overloaded { id, retry_after }) if id == asked.id => Some(retry_after),
+        _ => received.retry_after,
+    };
+    Outcome::Overloaded { retry_after }
+}
+
+fn broken(what: String) -> Outcome<Emission> {
+    Outcome::Failed { reason: format!("the answer makes no sense: {what}"), retryable: false }
+}
+
+fn undecodable(error: &WireError) -> Outcome<Emission> {
+    match error {
+        // Cut or damaged on its way: the next may come through.
+        WireError::Truncated { .. } | WireError::Checksum { .. } => {
+            Outcome::Lost { reason: format!("the answer was damaged: {error}") }
+        }
+        _ => Outcome::Failed {
+            reason: format!("the answer is no reply of a runner: {error}"),
+            retryable: false,
+        },
+    }
+}
+
+/// The meaning of an answer that is no reply.
+fn status(received: &Received) -> Outcome<Emission> {
+    let status = received.status;
+    let said = said(&received.body);
+    let failed = |what: &str, retryable| Outcome::Failed {
+        reason: format!("{what} (HTTP {}){said}", status.as_u16()),
+        retryable,
+    };
+    match status {
+        StatusCode::UNAUTHORIZED => failed("the runner doesn't know the token", false),
+        StatusCode::FORBIDDEN => failed("the runner refuses this", false),
+        StatusCode::NOT_FOUND => failed("there is no runner at this URL", false),
+        StatusCode::PAYLOAD_TOO_LARGE => failed("the batch is too large for this target", false),
+        StatusCode::REQUEST_TIMEOUT => failed("the request arrived too slowly", true),
+        // A gateway without a free runner, or a runner that is about to stop: nothing ran.
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            Outcome::Overloaded { retry_after: received.retry_after }
+        }
+        // A gateway lost its runner: whether the work was done, it can't tell.
+        StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT => Outcome::Lost {
+            reason: format!("a gateway lost the runner (HTTP {}){said}", status.as_u16()),
+        },
+        status if status.is_server_error() => failed("the runner has a fault", true),
+        _ => failed("unexpected answer", false),
+    }
+}
+
+#[derive(Deserialize)]
+struct ErrorBody {
+    error: ErrorText,
+}
+
+#[derive(Deserialize)]
+struct ErrorText {
+    code: String,
+    message: String,
+}
+
+/// What the runner says of it, as much as a log line can hold.
+fn said(body: &[u8]) -> String {
+    const LONGEST: usize = 300;
+    let text = match serde_json::from_slice::<ErrorBody>(body) {
+        Ok(ErrorBody { error: ErrorText { code, message } }) => format!("{message} [{code}]"),
+        Err(_) => String::from_utf8_lossy(body).trim().to_owned(),
+    };
+    // A foreign server's text ends up in a terminal: control characters don't.
+    let text: String = text.chars().filter(|c| !c.is_control()).take(LONGEST).collect();
+    match text.is_empty() {
+        true => text,
+        false => format!(": {text}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use overspill_protocol::{Column, Compression, RejectCode, Report};
+
+    use super::*;
+
+    const ASKED: Asked =
+        Asked { id: 7, module: Digest::from_bytes([1; 32]), records: 2, max_reply: 1 << 20 };
+
+    fn answer(status: u16, body: impl Into<Bytes>) -> Outcome<Emission> {
+        let status = StatusCode::from_u16(status).unwrap();
+        to_invocation(ASKED, &Received { status, retry_after: None, body: body.into() }).outcome
+    }
+
+    fn emission(inputs: usize) -> Emission {
+        let values = (0..inputs).map(|i| i.to_string());
+        let records = overspill_protocol::Batch::from_values(Column::from_values(values));
+        Emission::new(inputs, records, (1..=inputs as u32).collect::<Vec<_>>(), vec![]).unwrap()
+    }
+
+    fn done(id: u64, inputs: usize) -> Bytes {
+        let report = Report::default();
+        Reply::Done { id, emission: emission(inputs), report }.encode(Compression::None)
+    }
+
+    fn is_failed(outcome: &Outcome<Emission>, retry: bool) -> bool {
+        matches!(outcome, Outcome::Failed { retryable, .. } if *retryable == retry)
+    }
+
+    #[test]
+    fn a_whole_answer_is_done() {
+        assert_eq!(answer(200, done(7, 2)), Outcome::Done(emission(2)));
+    }
+
+    #[test]
+    fn a_done_answer_for_fewer_records_than_asked_makes_no_sense() {
+        assert!(is_failed(&answer(200, done(7, 1)), false));
+    }
+
+    #[test]
+    fn a_partial_answer_is_done_for_the_first_records_but_never_for_none() {
+        let partial = |inputs| {
+            let report = Report::default();
+            Reply::Partial { id: 7, emission: emission(inputs), report }.encode(Compression::None)
+        };
+        assert_eq!(answer(200, partial(1)), Outcome::Done(emission(1)));
+        assert!(is_failed(&answer(200, partial(0)), false));
+        assert!(is_failed(&answer(200, partial(3)), false));
+    }
+
+    #[test]
+    fn an_answer_for_another_invocation_is_lost() {
+        assert!(matches!(answer(200, done(8, 2)), Outcome::Lost { .. }));
+    }
+
+    #[test]
+    fn a_cut_or_altered_answer_is_lost() {
+        let whole = done(7, 2);
+        assert!(matches!(answer(200, whole.slice(..whole.len() - 1)), Outcome::Lost { .. }));
+        let mut altered = whole.to_vec();
+        *altered.last_mut().unwrap() ^= 1;
+        assert!(matches!(answer(200, altered), Outcome::Lost { .. }));
+    }
+
+    #[test]
+    fn an_answer_of_something_else_is_no_reply() {
+        let page = "<html>It works! This page is longer than the header of a reply.</html>";
+        assert!(is_failed(&answer(200, page), false));
+    }
+
+    #[test]
+    fn need_module_must_name_the_module_that_was_asked_for() {
+        let need = |module| Reply::NeedModule { id: 7, module }.encode(Compression::None);
+        assert_eq!(answer(200, need(ASKED.module)), Outcome::NeedModule);
+        assert!(is_failed(&answer(200, need(Digest::from_bytes([2; 32]))), false));
+    }
+
+    #[test]
+    fn a_refusal_is_final_and_a_failure_usually_is_not() {
+        let reason = String::new();
+        let rejected = Reply::Rejected { id: 7, code: RejectCode::Untrusted, reason };
+        assert!(is_failed(&answer(200, rejected.encode(Compression::None)), false));
+        for (code, retryable) in [(FailCode::Internal, true), (FailCode::ReplyTooLarge, false)] {
+            let failed = Reply::Failed { id: 7, code, reason: String::new() };
+            assert!(is_failed(&answer(200, failed.encode(Compression::None)), retryable), "{code}");
+        }
+    }
+
+    #[test]
+    fn a_throttle_says_how_long_to_wait_as_finely_as_it_can() {
+        let reply = Reply::Overloaded { id: 7, retry_after: Duration::from_millis(20) };
+        let body = reply.encode(Compression::None);
+        let wait = |body: Bytes| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::RETRY_AFTER, header::HeaderValue::from_static("3"));
+            let received = Received::new(StatusCode::TOO_MANY_REQUESTS, &headers, body);
+            to_invocation(ASKED, &received).outcome
+        };
+        let after =
+            |millis| Outcome::Overloaded { retry_after: Some(Duration::from_millis(millis)) };
+        assert_eq!(wait(body), after(20));
+        assert_eq!(wait(Bytes::from_static(b"slow down")), after(3000));
+        assert_eq!(answer(429, ""), Outcome::Overloaded { retry_after: None });
+    }
+
+    #[test]
+    fn each_status_has_its_meaning() {
+        for (status, retryable) in
+            [(400, false), (401, false), (403, false), (404, false), (413, false), (500, true)]
+        {
+            assert!(is_failed(&answer(status, ""), retryable), "{status}");
+        }
+        for status in [502, 504] {
+            assert!(matches!(answer(status, ""), Outcome::Lost { .. }), "{status}");
+        }
+        assert_eq!(answer(503, ""), Outcome::Overloaded { retry_after: None });
+    }
+
+    #[test]
+    fn what_the_runner_says_is_passed_on_without_control_characters() {
+        let body = r#"{"error":{"code":"not-trusted","message":"start it with \u001b[1m--trust"}}"#;
+        let Outcome::Failed { reason, .. } = answer(403, body) else { panic!("not failed") };
+        assert!(reason.contains("--trust [not-trusted]"), "{reason}");
+        assert!(!reason.contains('\u{1b}'), "{reason}");
+    }
+}

@@ -1,0 +1,195 @@
+//! Runners on this machine, started as they are wanted.
+//!
+//! ```text
+//! scale, invoke -> supervisor: wanted, up --starts, retires--> runner: child process, connections
+//!                       |                                        |   stdin: token, then a lifeline
+//!                       +--> observers                           +-- socket in a private folder
+//! ```
+//!
+//! A runner can't outlive its host: it ends when its standard input closes, which the kernel sees
+//! to however the host ends. One that crashes takes its calls with it: they are reported as lost
+//! at once, and the next is started if it is still wanted.
+
+mod locate;
+mod runner;
+mod supervisor;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use overspill_protocol::Compression;
+
+use self::supervisor::{Lease, Supervisor};
+use super::answer::{self, Asked, Meaning};
+use super::{Answered, BoxFuture, Call, Module, Observer, Target, TargetError};
+use crate::burst::Outcome;
+
+/// The least that an answer may have: errors are text, whatever the ceiling for replies is.
+const SMALLEST_ANSWER: usize = 16 << 10;
+
+/// What a [`Process`] target needs to know.
+#[derive(Clone, Debug)]
+pub struct ProcessOptions {
+    /// The target's name in the pipeline file.
+    pub name: String,
+    /// The runner's executable. `None`: what `OVERSPILL_RUNNER` names, or `overspill-runner` in
+    /// the folder of this program.
+    pub runner: Option<PathBuf>,
+    /// The component that the runners may run.
+    pub module: Module,
+    /// The folder for compiled components, shared with the host, so that a runner finds what the
+    /// host has compiled.
+    pub cache: Option<PathBuf>,
+    /// How many runners there may be.
+    pub max_runners: usize,
+    /// How many invocations a runner works on at a time.
+    pub threads: usize,
+    /// How many calls a runner has at a time. One more than `threads` keeps it busy while the next
+    /// batch is on its way.
+    pub slots: usize,
+    /// How long a runner may be without work before it is stopped.
+    pub idle: Duration,
+    /// How long a runner may take to start.
+    pub start_timeout: Duration,
+    /// How long a runner that is stopped may take to finish its calls.
+    pub grace: Duration,
+    /// The memory that one instance of the component may take, in bytes.
+    pub guest_memory: usize,
+    /// How long one call of the component may take.
+    pub guest_deadline: Duration,
+    /// The largest message that it takes and gives, in bytes.
+    pub max_payload: usize,
+}
+
+impl ProcessOptions {
+    /// The usual values, for a target called `name` that runs `module`.
+    pub fn new(name: impl Into<String>, module: Module) -> Self {
+        Self {
+            name: name.into(),
+            runner: None,
+            module,
+            cache: None,
+            max_runners: 1,
+            threads: 1,
+            slots: 2,
+            idle: Duration::from_secs(15),
+            start_timeout: Duration::from_secs(10),
+            grace: Duration::from_secs(5),
+            guest_memory: 256 << 20,
+            guest_deadline: Duration::from_secs(10),
+            max_payload: 64 << 20,
+        }
+    }
+}
+
+/// Runners on this machine, started as they are wanted.
+pub struct Process {
+    options: Arc<ProcessOptions>,
+    supervisor: Supervisor,
+}
+
+impl Process {
+    /// A target whose runners are started from now on, on the tokio runtime that this is called
+    /// in. None is started yet.
+    ///
+    /// # Errors
+    /// When the runner's executable isn't there, an option makes no sense, or there is no tokio
+    /// runtime.
+    pub fn new(options: ProcessOptions) -> Result<Self, TargetError> {
+        let target = || options.name.clone();
+        for (option, found) in [
+            ("max_runners", options.max_runners),
+            ("threads", options.threads),
+            ("slots", options.slots),
+            ("max_payload", options.max_payload),
+        ] {
+            if found == 0 {
+                let expected = "at least 1";
+                return Err(TargetError::Option { target: target(), option, found, expected });
+            }
+        }
+        let executable = locate::runner(options.runner.as_deref())
+            .map_err(|looked| TargetError::NoRunner { target: target(), looked })?;
+        let tokio = tokio::runtime::Handle::try_current()
+            .map_err(|_| TargetError::NoTokio { target: target() })?;
+        let options = Arc::new(options);
+        let supervisor = Supervisor::new(Arc::clone(&options), executable, tokio);
+        Ok(Self { options, supervisor })
+    }
+
+    async fn attempt(&self, call: &Call) -> (Meaning, u64, u64, bool) {
+        let waited = match self.supervisor.lease().await {
+            Ok(leased) => leased,
+            Err(outcome) => return (outcome.into(), 0, 0, false),
+        };
+        let Lease { runner, first, .. } = &waited;
+        if call.with_module
+            && let Err(outcome) = runner.ensure_uploaded(&self.options.module).await
+        {
+            return (outcome.into(), 0, 0, *first);
+        }
+        // On one machine the bytes cost nothing to carry.
+        let message = call.invocation.encode(Compression::None);
+        let bytes_out = message.len() as u64;
+        let asked = Asked {
+            id: call.invocation.id,
+            module: call.invocation.module,
+            records: call.invocation.batch.len(),
+            max_reply: call.invocation.max_reply,
+        };
+        let limit = asked.max_reply.max(SMALLEST_ANSWER);
+        match runner.invoke(message, limit).await {
+            Ok(received) => {
+                let bytes_in = received.body.len() as u64;
+                (answer::to_invocation(asked, &received), bytes_out, bytes_in, *first)
+            }
+            Err(outcome) => (outcome.into(), bytes_out, 0, *first),
+        }
+    }
+}
+
+impl Target for Process {
+    fn name(&self) -> &str {
+        &self.options.name
+    }
+
+    fn max_payload(&self) -> usize {
+        self.options.max_payload
+    }
+
+    fn invoke(&self, call: Call) -> BoxFuture<'_, Answered> {
+        Box::pin(async move {
+            let begun = Instant::now();
+            let deadline = tokio::time::Instant::from_std(call.deadline);
+            let attempt = self.attempt(&call);
+            let (meaning, bytes_out, bytes_in, first) =
+                match tokio::time::timeout_at(deadline, attempt).await {
+                    Ok(answered) => answered,
+                    Err(_) => {
+                        let reason = "no answer in time".to_owned();
+                        (Outcome::Lost { reason }.into(), 0, 0, false)
+                    }
+                };
+            let Meaning { outcome, cold, compute } = meaning;
+            let round_trip = begun.elapsed();
+            Answered { outcome, round_trip, cold: cold || first, bytes_out, bytes_in, compute }
+        })
+    }
+
+    fn scale(&self, runners: usize) {
+        self.supervisor.scale(runners);
+    }
+
+    fn runners_up(&self) -> usize {
+        self.supervisor.up()
+    }
+
+    fn observe(&self, observer: Observer) {
+        self.supervisor.observe(observer);
+    }
+
+    fn shutdown(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.supervisor.shutdown())
+    }
+}
