@@ -85,19 +85,22 @@ pub enum Reason {
     Leverage,
     /// Kept: no target may be used now (limits, breakers, budgets, waits before retries).
     NoTarget,
+    /// Kept: whoever takes what is emitted does not keep up.
+    OutputBlocked,
     /// Kept: local lanes will be done with it sooner than any target.
     LocalSooner,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Pressure,
         Self::Forced,
         Self::Module,
         Self::Hedge,
         Self::Leverage,
         Self::NoTarget,
+        Self::OutputBlocked,
         Self::LocalSooner,
     ];
 
@@ -110,6 +113,7 @@ impl Reason {
             Self::Hedge => "hedge",
             Self::Leverage => "leverage",
             Self::NoTarget => "no_target",
+            Self::OutputBlocked => "output_blocked",
             Self::LocalSooner => "local_sooner",
         }
     }

@@ -72,7 +72,8 @@ impl<W: Work> Core<W> {
             return Some(action);
         }
         let auto = self.policy.offload == Offload::Auto;
-        if auto && !observation.wants_targets(assessment) || self.queue.is_empty() {
+        let wanted = observation.wants_targets(assessment) && !self.output_is_the_bottleneck();
+        if auto && !wanted || self.queue.is_empty() {
             return None;
         }
         let mut order: Vec<usize> =

@@ -18,8 +18,8 @@ use std::time::Duration;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::controller::CALM;
-use super::decision::{Decision, Log};
+use super::controller::{Assessment, CALM, Pressure};
+use super::decision::{Decision, Log, Reason};
 use super::interface::{Action, AttemptId, Event, Lane, Sequence, TargetId, Time, Work};
 use super::local::LocalLanes;
 use super::merge::{Batch, Merge};
@@ -56,6 +56,9 @@ pub struct Core<W: Work> {
     bursting: bool,
     calm_since: Option<Time>,
     times: BurstTimes,
+    /// Whether whoever takes what is emitted keeps up, and when it last did not.
+    output_blocked: bool,
+    output_blocked_at: Option<Time>,
     duplicates_dropped: u64,
     offloaded_records: u64,
     emitted_records: u64,
@@ -83,6 +86,8 @@ impl<W: Work> Core<W> {
             bursting: false,
             calm_since: None,
             times: BurstTimes::default(),
+            output_blocked: false,
+            output_blocked_at: None,
             duplicates_dropped: 0,
             offloaded_records: 0,
             emitted_records: 0,
@@ -171,7 +176,12 @@ impl<W: Work> Core<W> {
         }
         if !self.targets.is_empty() && self.policy.offload != Offload::Never {
             let observation = self.observation();
-            let assessment = observation.assess();
+            let mut assessment = observation.assess();
+            if self.output_is_the_bottleneck() && assessment.pressure > Pressure::None {
+                self.log.count(Reason::OutputBlocked);
+                assessment =
+                    Assessment { fluid_bound: 0.0, pressure: Pressure::None, ..assessment };
+            }
             self.follow(&observation, &assessment);
             self.review_leverage();
             self.size_runners(&observation, &assessment);
@@ -203,6 +213,21 @@ impl<W: Work> Core<W> {
             }
         }
         wake
+    }
+
+    /// Whether what was emitted waits for whoever takes it. While it does, and for one latency
+    /// target after, [`Offload::Auto`] sends nothing away: this operator is not the bottleneck.
+    pub fn output_blocked(&mut self, now: Time, blocked: bool) {
+        self.clock(now);
+        if blocked || self.output_blocked {
+            self.output_blocked_at = Some(self.now);
+        }
+        self.output_blocked = blocked;
+    }
+
+    fn output_is_the_bottleneck(&self) -> bool {
+        let lately = |at: Time| self.now.since(at) <= self.policy.latency_target;
+        self.output_blocked || self.output_blocked_at.is_some_and(lately)
     }
 
     /// No more input will come.

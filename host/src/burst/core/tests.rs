@@ -421,3 +421,18 @@ fn a_runner_that_cannot_start_is_tried_again_later() {
     story.submit();
     assert_eq!(story.scaled, [1, 0, 1]);
 }
+
+#[test]
+fn nothing_is_sent_away_while_the_output_is_the_bottleneck() {
+    let mut story = Story::new(Policy { latency_target: MILLISECOND, ..policy(Offload::Auto, 1) });
+    let first = only(story.submit());
+    story.core.output_blocked(story.now, true);
+    for _ in 0..50 {
+        story.submit();
+    }
+    let away = |runs: &[Run]| runs.iter().filter(|run| run.lane == Lane::Remote(A)).count();
+    assert_eq!(away(&story.done(&first)), 0);
+    story.core.output_blocked(story.now, false);
+    assert_eq!(away(&story.pass(MILLISECOND)), 0, "it was blocked just now");
+    assert!(away(&story.pass(MILLISECOND)) > 0);
+}
