@@ -49,6 +49,7 @@ fn world(steps: &[(f64, f64)]) -> World {
         },
         arrivals: arrivals(steps),
         record_bytes: 100,
+        output_turns: 0.0,
         local: LocalModel {
             per_record: Duration::from_secs_f64(1.0 / (LOCAL_RATE * 1.1)),
             slower_by: 1.2,

@@ -153,6 +153,7 @@ fn random_world(seed: u64) -> World {
         },
         arrivals,
         record_bytes: 10,
+        output_turns: share(random, 0.2, 0.5),
         local: LocalModel {
             per_record: Duration::from_micros(random.random_range(1..3000)),
             slower_by: random.random_range(1.0..5.0),

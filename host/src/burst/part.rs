@@ -72,7 +72,7 @@ pub(super) enum Stage {
     Active,
     /// Its deadline passed. Its answer is welcome if it comes before another.
     GivenUp,
-    /// Nobody needs its answer, but its local lane is taken until it ends.
+    /// Nobody needs its answer, but its lane is taken until it ends.
     Cancelled,
 }
 

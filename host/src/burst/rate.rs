@@ -116,6 +116,10 @@ impl Latency {
         self.sorted.sort_unstable();
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.recent.is_empty()
+    }
+
     pub(super) fn quantile(&self, share: f64) -> Option<Duration> {
         let last = self.sorted.len().checked_sub(1)?;
         self.sorted.get((last as f64 * share).ceil() as usize).copied()

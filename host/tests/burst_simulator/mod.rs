@@ -190,6 +190,10 @@ impl Simulation {
         let mut steps = 0_u64;
         loop {
             self.feed();
+            if self.random.random_bool(self.world.output_turns) {
+                let blocked = self.random.random_bool(0.5);
+                self.core.output_blocked(self.now, blocked);
+            }
             self.obey()?;
             self.check_always(steps)?;
             self.outcomes.decisions.extend(self.core.decisions());

@@ -13,6 +13,8 @@ pub(crate) struct World {
     /// When batches are due, and their records.
     pub(crate) arrivals: Vec<(Time, usize)>,
     pub(crate) record_bytes: usize,
+    /// At this share of the steps, whoever takes the output begins or ceases to keep up.
+    pub(crate) output_turns: f64,
     pub(crate) local: LocalModel,
     /// One for each target of the policy.
     pub(crate) targets: Vec<TargetModel>,

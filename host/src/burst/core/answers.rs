@@ -67,10 +67,6 @@ impl<W: Work> Core<W> {
         let before = std::mem::replace(&mut attempt.stage, Stage::GivenUp);
         let attempt = Attempt { stage: before, ..*attempt };
         self.release(id, attempt.lane, true);
-        if before == Stage::Cancelled {
-            self.attempts.remove(&id);
-            return;
-        }
         self.actions.push_back(Action::Cancel { attempt: id });
         if let Lane::Remote(TargetId(number)) = attempt.lane {
             self.targets[number].charge(self.now.since(attempt.sent));
@@ -78,6 +74,9 @@ impl<W: Work> Core<W> {
         let reason =
             format!("no answer within {:.1} s", self.now.since(attempt.sent).as_secs_f64());
         self.failed(id, &attempt, Failure::Retryable(reason));
+        if before == Stage::Cancelled {
+            self.attempts.remove(&id);
+        }
     }
 
     /// Learns from the end of an attempt.
@@ -176,13 +175,20 @@ impl<W: Work> Core<W> {
 
     /// Cancels an attempt whose records another has answered.
     fn cancel(&mut self, id: AttemptId, winner: Lane) {
-        self.actions.push_back(Action::Cancel { attempt: id });
         let Some(attempt) = self.attempts.get_mut(&id) else { return };
         let Lane::Remote(TargetId(number)) = attempt.lane else {
             // The lane goes on until it ends.
             attempt.stage = Stage::Cancelled;
+            self.actions.push_back(Action::Cancel { attempt: id });
             return;
         };
+        if attempt.with_module || self.targets[number].latency.is_empty() {
+            // Its answer is of no use, but it warms the runner up: one that was cut off each time
+            // it compiles would never be of use.
+            attempt.stage = Stage::Cancelled;
+            return;
+        }
+        self.actions.push_back(Action::Cancel { attempt: id });
         let Some(attempt) = self.attempts.remove(&id) else { return };
         self.expiries.remove(&(attempt.expires, id));
         self.release(id, attempt.lane, false);

@@ -293,7 +293,25 @@ fn a_straggler_at_the_head_is_run_again_on_a_local_lane() {
     assert!(story.pass(SECOND).is_empty(), "once is enough");
     story.done(&hedge);
     assert_eq!(story.emitted, [(Sequence(0), whole())]);
-    assert_eq!(story.cancelled, [run.attempt]);
+    story.done(&run);
+    assert_eq!(story.emitted.len(), 1);
+}
+
+#[test]
+fn a_call_that_warms_a_runner_up_is_not_cut_off() {
+    let mut story = Story::new(policy(Offload::Always, 1));
+    let first = only(story.submit());
+    let hedge = only(story.pass(MILLISECOND * 100));
+    story.done(&hedge);
+    assert_eq!(story.emitted.len(), 1);
+    assert!(story.cancelled.is_empty(), "nothing is known of the target");
+    story.done(&first);
+    assert_eq!(story.core.snapshot(story.now).duplicates_dropped, 1);
+    let second = only(story.submit());
+    let hedge = only(story.pass(MILLISECOND * 100));
+    story.done(&hedge);
+    assert_eq!(story.cancelled, [second.attempt], "it is known to be faster");
+    assert_eq!(story.core.snapshot(story.now).targets[0].in_flight, 0);
 }
 
 #[test]
