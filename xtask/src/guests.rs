@@ -11,7 +11,10 @@
 //! the Rust target, which goes where rustup keeps it.
 
 mod inputs;
+mod javascript;
+mod python;
 mod rust;
+mod script;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,25 +50,36 @@ pub fn folder() -> PathBuf {
 /// When a tool can't be installed, a guest doesn't build, or none has the name asked for.
 pub fn run(options: &Options) -> Result<()> {
     let start = Instant::now();
-    let mut guests = rust::guests()?;
-    guests.retain(|guest| wanted(options, &guest.name));
-    let known = guests.iter().map(|guest| guest.name.as_str());
-    check_names(options, known)?;
-    rust::build(&guests)?;
-    let count = guests.len();
+    let rust = rust::guests()?;
+    let scripts = python::GUESTS.iter().chain(&javascript::GUESTS);
+    let known = rust.iter().map(|guest| guest.name.as_str());
+    check_names(options, known.chain(scripts.map(|guest| guest.name)))?;
+
+    let rust: Vec<_> = rust.iter().filter(|guest| options.wants(&guest.name)).collect();
+    let wanted = |guests: &'static [script::Guest], left_out: bool| -> Vec<&script::Guest> {
+        guests.iter().filter(|guest| !left_out && options.wants(guest.name)).collect()
+    };
+    let python = wanted(&python::GUESTS, options.no_python);
+    let javascript = wanted(&javascript::GUESTS, options.no_javascript);
+    rust::build(&rust)?;
+    python::build(&python)?;
+    javascript::build(&javascript)?;
+    let count = rust.len() + python.len() + javascript.len();
     eprintln!("    {count} guests in {} ({:.1?})", folder().display(), start.elapsed());
     Ok(())
 }
 
-fn wanted(options: &Options, name: &str) -> bool {
-    options.only.is_empty() || options.only.iter().any(|only| only == name)
+impl Options {
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == name)
+    }
 }
 
 fn check_names<'a>(options: &Options, known: impl Iterator<Item = &'a str>) -> Result<()> {
     let known: Vec<&str> = known.collect();
     for name in &options.only {
         if !known.contains(&name.as_str()) {
-            bail!("no guest is called `{name}`; see the folders of guest-operators/");
+            bail!("no guest is called `{name}`; there are: {}", known.join(", "));
         }
     }
     Ok(())

@@ -42,11 +42,11 @@ pub(super) fn guests() -> Result<Vec<Guest>> {
 }
 
 /// Builds those that have changed.
-pub(super) fn build(guests: &[Guest]) -> Result<()> {
+pub(super) fn build(guests: &[&Guest]) -> Result<()> {
     // Guests share code, and cargo knows best what depends on what: one digest for all.
     let inputs = Inputs::new(&["wit", "guest-operators"], &[&toolchain::compiler_version()?])?;
     let stale: Vec<&Guest> =
-        guests.iter().filter(|guest| !super::is_fresh(&guest.name, &inputs)).collect();
+        guests.iter().copied().filter(|guest| !super::is_fresh(&guest.name, &inputs)).collect();
     if stale.is_empty() {
         return Ok(());
     }
@@ -69,7 +69,7 @@ fn compile(guests: &[&Guest]) -> Result<BTreeMap<String, PathBuf>> {
         .current_dir(workspace())
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .args(["build", "--release", "--target", toolchain::WASM_TARGET])
+        .args(["build", "--profile", "component", "--target", toolchain::WASM_TARGET])
         .arg("--message-format=json-render-diagnostics")
         .arg("--target-dir")
         .arg(super::folder().join("build"));

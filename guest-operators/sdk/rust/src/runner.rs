@@ -59,7 +59,7 @@ impl<O: FlatMap> Runner<O> {
     fn emitter(&self, batch: &Batch) -> Emitter {
         let bytes = batch.values.data.len() as f32 * self.bytes_per_byte.get();
         let records = batch.values.len() as f32 * self.records_per_record.get();
-        Emitter::with_capacity(bytes as usize + 256, records as usize + 64)
+        Emitter::with_capacity(bytes as usize + 4096, records as usize + 1024)
     }
 
     fn learn(&self, batch: &Batch, output: &Column) {
