@@ -50,6 +50,10 @@ impl Simulation {
         let most = self.world.policy.targets[number].max_payload;
         check!(work.bytes() <= most, "{work:?} has more than {most} bytes");
         check!(self.world.policy.offload != Offload::Never, "{attempt:?} leaves, but may not");
+        let failures = self.call_failures.get(&work.from).copied().unwrap_or(0);
+        let allowed = self.world.policy.targets.iter().map(|target| target.max_attempts).max();
+        check!(Some(failures) < allowed, "{work:?} is sent again after {failures} failures");
+        self.calls.insert(attempt, work.from);
         let seen = self.core.snapshot(self.now);
         let seen = &seen.targets[number];
         let target = &mut self.targets[number];

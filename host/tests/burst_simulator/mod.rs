@@ -15,7 +15,7 @@ mod work;
 mod world;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use overspill::burst::{
@@ -39,6 +39,9 @@ pub(crate) struct Outcomes {
     pub(crate) stopped: Option<String>,
     pub(crate) cancels: u64,
 }
+
+/// More failures than any policy allows.
+const NEVER_AGAIN: u32 = 1000;
 
 #[derive(Debug)]
 enum Happening {
@@ -126,6 +129,10 @@ struct Simulation {
     local_failures: BTreeMap<(u64, u64), u32>,
     targets: Vec<TargetState>,
     used: HashSet<AttemptId>,
+    /// The first record of each call.
+    calls: HashMap<AttemptId, u64>,
+    /// How often calls that begin with this record failed; [`NEVER_AGAIN`] if for good.
+    call_failures: HashMap<u64, u32>,
     outcomes: Outcomes,
 }
 
@@ -147,6 +154,8 @@ pub(crate) fn simulate(world: World) -> Result<Outcomes, String> {
         local_failures: BTreeMap::new(),
         targets: world.targets.iter().map(|_| TargetState::default()).collect(),
         used: HashSet::new(),
+        calls: HashMap::new(),
+        call_failures: HashMap::new(),
         outcomes: Outcomes {
             completions: Vec::new(),
             last,
@@ -305,8 +314,20 @@ impl Simulation {
         cold: bool,
         host_cpu: Duration,
     ) {
+        let mut waited_for = false;
         for target in &mut self.targets {
-            target.under_way.remove(&attempt);
+            waited_for |= target.under_way.remove(&attempt);
+        }
+        if let Some(from) = self.calls.get(&attempt)
+            && waited_for
+        {
+            let more = match outcome {
+                Outcome::Failed { retryable: false, .. } => NEVER_AGAIN,
+                Outcome::Failed { .. } | Outcome::Lost { .. } => 1,
+                _ => 0,
+            };
+            let failures = self.call_failures.entry(*from).or_default();
+            *failures = failures.saturating_add(more);
         }
         let event = Event::Answered { attempt, outcome, taken, host_cpu, cold };
         self.core.handle(self.now, event);
