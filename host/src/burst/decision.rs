@@ -70,7 +70,8 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Why work was sent to a target or kept from it; for counting.
+/// Why work was sent to a target (counted for each piece of work) or kept from it (counted each
+/// time the core looks, while there is pressure).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// Sent: it would have missed the latency target here.
