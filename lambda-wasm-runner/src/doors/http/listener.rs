@@ -46,9 +46,9 @@ impl Listener {
             }
             Listen::Unix(path) => Self::bind_unix(path),
             Listen::PrivateUnix => {
-                // `tempfile` makes folders that only this user can enter.
                 let folder = tempfile::Builder::new()
                     .prefix("overspill-")
+                    .permissions(std::fs::Permissions::from_mode(0o700))
                     .tempdir()
                     .context("cannot make a folder for the socket; `TMPDIR` says where")?;
                 let listener = Self::bind_unix(&folder.path().join("runner"));

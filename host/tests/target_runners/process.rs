@@ -1,19 +1,16 @@
 //! Runners on this machine: started, called, killed, stopped.
 
-#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
-
-mod target_support;
-
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::support::{call, eventually, guest, record_events, runner, spin};
 use overspill::burst::Outcome;
 use overspill::target::{Module, Process, ProcessOptions, Target, TargetEvent};
 use overspill_operator_runtime::{Runtime, RuntimeOptions};
 use overspill_protocol::Column;
-use target_support::{call, eventually, guest, record_events, runner, spin};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 fn options(module: Module) -> ProcessOptions {
     ProcessOptions { runner: Some(runner()), ..ProcessOptions::new("here", module) }
@@ -29,6 +26,11 @@ fn children() -> Vec<u32> {
             .extend(text.unwrap_or_default().split_whitespace().map(|n| n.parse::<u32>().unwrap()));
     }
     children
+}
+
+fn command_line(process: u32) -> String {
+    let bytes = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).replace('\0', " ")
 }
 
 #[tokio::test]
@@ -103,18 +105,23 @@ async fn a_runner_without_work_is_stopped() {
 #[tokio::test]
 async fn the_calls_of_a_killed_runner_are_lost_at_once_and_the_next_one_works() {
     let module = guest("spin");
-    let target = Arc::new(Process::new(options(module.clone())).unwrap());
+    // Other tests have runners at the same time: this one's are known by their grace period.
+    let grace = Duration::from_millis(4321);
+    let target =
+        Arc::new(Process::new(ProcessOptions { grace, ..options(module.clone()) }).unwrap());
     let mut warm = spin(&module, 1);
     warm.with_module = true;
     let warm = target.invoke(warm).await;
     assert!(matches!(warm.outcome, Outcome::Done(_)), "{warm:?}");
-    let before = children();
+    let runners: Vec<u32> =
+        children().into_iter().filter(|&c| command_line(c).contains("4321")).collect();
+    assert_eq!(runners.len(), 1);
     let slow = spin(&module, 1_000_000_000);
     let calling = Arc::clone(&target);
     let attempt = tokio::spawn(async move { calling.invoke(slow).await });
     tokio::time::sleep(Duration::from_millis(200)).await;
     let killed = Instant::now();
-    for child in before {
+    for child in runners {
         let _ = Command::new("kill").args(["-KILL", &child.to_string()]).status().unwrap();
     }
     let answered = attempt.await.unwrap();
@@ -203,21 +210,59 @@ async fn neither_arguments_nor_environment_show_the_token_or_the_hosts_secrets()
     eventually("a runner", || target.runners_up() == 1).await;
     let mut seen = 0;
     for child in children() {
-        let read = |what| {
-            let bytes = std::fs::read(format!("/proc/{child}/{what}")).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).replace('\0', " ")
-        };
-        if !read("cmdline").contains("overspill-runner") {
+        let arguments = command_line(child);
+        if !arguments.contains("overspill-runner") {
             continue;
         }
         seen += 1;
-        assert!(read("cmdline").contains("--token-stdin"), "{}", read("cmdline"));
-        let environment = read("environ");
-        let names = environment.split_whitespace().filter_map(|e| e.split_once('=')).map(|e| e.0);
+        assert!(arguments.contains("--token-stdin"), "{arguments}");
+        let words: Vec<&str> = arguments.split(' ').collect();
+        // The digest is the only thing that looks like a token.
+        let long = |word: &&&str| word.len() >= 32 && !word.contains('/');
+        assert_eq!(words.iter().filter(long).count(), 1, "{arguments}");
+        let bytes = std::fs::read(format!("/proc/{child}/environ")).unwrap_or_default();
+        let environment = String::from_utf8_lossy(&bytes);
+        let names = environment.split('\0').filter_map(|e| e.split_once('=')).map(|e| e.0);
         for name in names {
             assert!(["TMPDIR", "RUST_LOG", "RUST_BACKTRACE"].contains(&name), "{name}");
         }
     }
     assert!(seen > 0);
     target.shutdown().await;
+}
+
+/// Not a test of its own: what `a_host_that_is_killed_leaves_no_runner` starts and kills.
+#[tokio::test]
+#[ignore = "runs as a part of another test"]
+async fn host_to_be_killed() {
+    let target = Process::new(options(guest("tokenizer"))).unwrap();
+    target.scale(1);
+    eventually("a runner", || target.runners_up() == 1).await;
+    println!("runners: {:?}", children());
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test]
+async fn a_host_that_is_killed_leaves_no_runner() {
+    let sockets = tempfile::tempdir().unwrap();
+    let mut host = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--ignored", "--exact", "process::host_to_be_killed", "--nocapture"])
+        .env("TMPDIR", sockets.path())
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(host.stdout.take().unwrap()).lines();
+    let runner = loop {
+        let line = lines.next_line().await.unwrap().expect("the host ended too early");
+        if let Some((_, list)) = line.split_once("runners: [") {
+            break list.trim_end_matches(']').parse::<u32>().unwrap();
+        }
+    };
+    assert!(command_line(runner).contains("overspill-runner"));
+    assert_eq!(std::fs::read_dir(sockets.path()).unwrap().count(), 1);
+    // On Unix this is SIGKILL: the host has no chance to clean up.
+    host.kill().await.unwrap();
+    eventually("no runner", || !command_line(runner).contains("overspill-runner")).await;
+    assert_eq!(std::fs::read_dir(sockets.path()).unwrap().count(), 0);
 }

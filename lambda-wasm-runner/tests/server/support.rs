@@ -1,7 +1,5 @@
 //! A real runner on a free port, and a client that can misbehave.
 
-#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
-
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -12,18 +10,18 @@ use bytes::Bytes;
 use overspill_protocol::{Batch, Column, Compression, Digest, Invocation, Limits, Reply};
 
 /// The token that every runner of these tests knows.
-pub const TOKEN: &str = "a-token-for-tests-only";
+pub(crate) const TOKEN: &str = "a-token-for-tests-only";
 
 /// A runner process, killed when it is dropped.
-pub struct Runner {
+pub(crate) struct Runner {
     child: Child,
     /// Where it listens.
-    pub address: String,
+    pub(crate) address: String,
 }
 
 impl Runner {
     /// Starts a runner with these arguments on top of what all have.
-    pub fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         Self::start_command(Command::new(env!("CARGO_BIN_EXE_overspill-runner")).args(arguments))
     }
 
@@ -31,6 +29,7 @@ impl Runner {
         let mut child = command
             .args(["--listen", "127.0.0.1:0", "--announce"])
             .env("OVERSPILL_RUNNER_TOKEN", TOKEN)
+            .env("RUST_LOG", "warn")
             .stdout(Stdio::piped())
             .stdin(Stdio::null())
             .spawn()
@@ -43,31 +42,31 @@ impl Runner {
     }
 
     /// A new connection.
-    pub fn connect(&self) -> Client {
+    pub(crate) fn connect(&self) -> Client {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Client { stream: BufReader::new(stream) }
     }
 
     /// Sends a request on a connection of its own.
-    pub fn request(&self, method: &str, path: &str, body: &[u8]) -> Response {
+    pub(crate) fn request(&self, method: &str, path: &str, body: &[u8]) -> Response {
         self.connect().request(method, path, Some(TOKEN), body)
     }
 
     /// Invokes and decodes.
-    pub fn invoke(&self, invocation: &Invocation) -> Reply {
+    pub(crate) fn invoke(&self, invocation: &Invocation) -> Reply {
         let response = self.request("POST", "/v1/invoke", &invocation.encode(Compression::None));
         Reply::decode(response.body, &Limits::default()).unwrap()
     }
 
     /// Asks it to stop.
-    pub fn terminate(&self) {
+    pub(crate) fn terminate(&self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     }
 
     /// Its exit code, if it ends in time.
-    pub fn exit_code(&mut self, within: Duration) -> Option<i32> {
+    pub(crate) fn exit_code(&mut self, within: Duration) -> Option<i32> {
         let until = Instant::now() + within;
         while Instant::now() < until {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -87,28 +86,28 @@ impl Drop for Runner {
 }
 
 /// One HTTP/1.1 connection.
-pub struct Client {
+pub(crate) struct Client {
     stream: BufReader<TcpStream>,
 }
 
 /// What came back.
 #[derive(Debug)]
-pub struct Response {
+pub(crate) struct Response {
     /// The status code.
-    pub status: u16,
+    pub(crate) status: u16,
     headers: Vec<(String, String)>,
     /// The body.
-    pub body: Bytes,
+    pub(crate) body: Bytes,
 }
 
 impl Client {
     /// Sends bytes as they are.
-    pub fn send(&mut self, bytes: &[u8]) {
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
         self.stream.get_mut().write_all(bytes).unwrap();
     }
 
     /// Sends a whole request and waits for the answer.
-    pub fn request(
+    pub(crate) fn request(
         &mut self,
         method: &str,
         path: &str,
@@ -122,7 +121,7 @@ impl Client {
     }
 
     /// The next answer.
-    pub fn response(&mut self) -> Response {
+    pub(crate) fn response(&mut self) -> Response {
         let mut line = String::new();
         self.stream.read_line(&mut line).unwrap();
         let status = line.split(' ').nth(1).unwrap_or_else(|| panic!("no status: {line:?}"));
@@ -143,7 +142,7 @@ impl Client {
     }
 
     /// Whether the runner closes the connection in time.
-    pub fn is_closed_within(&mut self, time: Duration) -> bool {
+    pub(crate) fn is_closed_within(&mut self, time: Duration) -> bool {
         self.stream.get_ref().set_read_timeout(Some(time)).unwrap();
         matches!(self.stream.read(&mut [0; 1]), Ok(0))
     }
@@ -151,12 +150,12 @@ impl Client {
 
 impl Response {
     /// The value of a header; its name in lower case.
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| &**value)
     }
 
     /// The code of an error in JSON.
-    pub fn code(&self) -> String {
+    pub(crate) fn code(&self) -> String {
         let error: serde_json::Value = serde_json::from_slice(&self.body).unwrap();
         assert!(error["error"]["message"].as_str().is_some_and(|m| !m.is_empty()), "{error}");
         error["error"]["code"].as_str().unwrap().to_owned()
@@ -164,13 +163,13 @@ impl Response {
 }
 
 /// The head of a request.
-pub fn head(method: &str, path: &str, token: Option<&str>, len: usize) -> String {
+pub(crate) fn head(method: &str, path: &str, token: Option<&str>, len: usize) -> String {
     let token = token.map(|t| format!("authorization: Bearer {t}\r\n")).unwrap_or_default();
     format!("{method} {path} HTTP/1.1\r\nhost: runner\r\n{token}content-length: {len}\r\n\r\n")
 }
 
 /// Where the guests are.
-pub fn guests() -> PathBuf {
+pub(crate) fn guests() -> PathBuf {
     match std::env::var_os("OVERSPILL_GUESTS") {
         Some(folder) => folder.into(),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests"),
@@ -178,14 +177,14 @@ pub fn guests() -> PathBuf {
 }
 
 /// The component `name`.
-pub fn guest(name: &str) -> Vec<u8> {
+pub(crate) fn guest(name: &str) -> Vec<u8> {
     let path = guests().join(format!("{name}.wasm"));
     std::fs::read(&path)
         .unwrap_or_else(|e| panic!("{}: {e}; run `cargo xtask guests` first", path.display()))
 }
 
 /// An invocation of `module` with these lines.
-pub fn invocation(module: Digest, lines: &[&str]) -> Invocation {
+pub(crate) fn invocation(module: Digest, lines: &[&str]) -> Invocation {
     Invocation {
         id: 42,
         module,

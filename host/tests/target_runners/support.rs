@@ -1,7 +1,5 @@
 //! What the tests of targets share: components, calls, and the runner's executable.
 
-#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
-
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +10,7 @@ use overspill::target::{Call, Module, Target, TargetEvent};
 use overspill_protocol::{Batch, Column, Invocation};
 
 /// The runner's executable, as cargo builds it beside the tests.
-pub fn runner() -> PathBuf {
+pub(crate) fn runner() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     let path = program.parent().unwrap().parent().unwrap().join("overspill-runner");
     assert!(path.is_file(), "run `cargo build --release -p overspill-runner` first");
@@ -20,7 +18,7 @@ pub fn runner() -> PathBuf {
 }
 
 /// The component `name`.
-pub fn guest(name: &str) -> Module {
+pub(crate) fn guest(name: &str) -> Module {
     let folder = match std::env::var_os("OVERSPILL_GUESTS") {
         Some(folder) => folder.into(),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests"),
@@ -32,7 +30,7 @@ pub fn guest(name: &str) -> Module {
 }
 
 /// A call of `module` with these lines, which gives up after 20 s.
-pub fn call(module: &Module, lines: &[&str]) -> Call {
+pub(crate) fn call(module: &Module, lines: &[&str]) -> Call {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     let time = Duration::from_secs(20);
@@ -53,21 +51,21 @@ pub fn call(module: &Module, lines: &[&str]) -> Call {
 }
 
 /// A call that keeps a runner busy for about 2 µs a thousand rounds.
-pub fn spin(module: &Module, rounds: u64) -> Call {
+pub(crate) fn spin(module: &Module, rounds: u64) -> Call {
     let mut call = call(module, &["x"]);
     call.invocation.settings = vec![("iterations-per-record".into(), rounds.to_string())];
     call
 }
 
 /// All events of a target, as they come.
-pub fn record_events(target: &dyn Target) -> &'static Mutex<Vec<TargetEvent>> {
+pub(crate) fn record_events(target: &dyn Target) -> &'static Mutex<Vec<TargetEvent>> {
     let events: &'static Mutex<Vec<TargetEvent>> = Box::leak(Box::default());
     target.observe(Box::new(|event| events.lock().unwrap().push(event)));
     events
 }
 
 /// Waits until `condition` holds, and fails if it never does.
-pub async fn eventually(what: &str, condition: impl Fn() -> bool) {
+pub(crate) async fn eventually(what: &str, condition: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(20);
     while !condition() {
         assert!(Instant::now() < until, "never: {what}");

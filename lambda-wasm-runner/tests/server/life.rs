@@ -1,16 +1,12 @@
 //! How the runner starts, is watched, and ends.
 
-#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
-
-mod support;
-
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::{Runner, TOKEN, guest, guests, invocation};
 use overspill_protocol::{Compression, Digest, Limits, Reply};
-use support::{Runner, TOKEN, guest, guests, invocation};
 
 #[test]
 fn work_in_flight_is_finished_before_the_end() {
@@ -42,7 +38,7 @@ fn work_that_outlasts_the_grace_period_is_left() {
     endless.settings = vec![("iterations-per-record".into(), u64::MAX.to_string())];
     let message = endless.encode(Compression::None);
     let mut client = runner.connect();
-    client.send(support::head("POST", "/v1/invoke", Some(TOKEN), message.len()).as_bytes());
+    client.send(crate::support::head("POST", "/v1/invoke", Some(TOKEN), message.len()).as_bytes());
     client.send(&message);
     let until = Instant::now() + Duration::from_secs(10);
     while !metrics(&runner).contains("overspill_runner_in_flight 1") {

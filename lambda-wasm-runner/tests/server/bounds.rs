@@ -1,13 +1,9 @@
 //! What a caller can't make the runner do.
 
-#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
-
-mod support;
-
 use std::time::{Duration, Instant};
 
+use crate::support::{Runner, TOKEN, guest, guests, head, invocation};
 use overspill_protocol::{Compression, Digest, FailCode, Invocation, Limits, Reply};
-use support::{Runner, TOKEN, guest, guests, head, invocation};
 
 /// An invocation that keeps a thread busy for about 2 µs a thousand rounds.
 fn spin(rounds: u64, records: usize) -> Invocation {

@@ -1,21 +1,17 @@
 //! A runner by URL: a real one, and servers that answer nonsense.
 
-#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
-
-mod target_support;
-
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::support::{call, guest, runner};
 use overspill::burst::Outcome;
 use overspill::target::{Call, Http, HttpOptions, Module, Secret, Target};
 use overspill_protocol::{Column, Compression, Emission};
-use target_support::{call, guest, runner};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 
-const TOKEN: &str = "a-token-for-tests-only";
+pub(crate) const TOKEN: &str = "a-token-for-tests-only";
 
 fn target(url: &str, module: &Module, token: &str) -> Http {
     Http::new(HttpOptions {
@@ -31,7 +27,7 @@ fn target(url: &str, module: &Module, token: &str) -> Http {
     .unwrap()
 }
 
-async fn start_runner(arguments: &[&str]) -> (Child, String) {
+pub(crate) async fn start_runner(arguments: &[&str]) -> (Child, String) {
     let mut child = Command::new(runner())
         .args(["--listen", "127.0.0.1:0", "--announce"])
         .args(arguments)

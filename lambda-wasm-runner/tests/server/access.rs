@@ -1,13 +1,9 @@
 //! Who gets in, and what may run.
 
-#![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
-
-mod support;
-
 use std::process::Command;
 
+use crate::support::{Runner, TOKEN, guest, guests, invocation};
 use overspill_protocol::{Column, Digest, RejectCode, Reply};
-use support::{Runner, TOKEN, guest, guests, invocation};
 
 #[test]
 fn nobody_gets_in_without_the_token() {
