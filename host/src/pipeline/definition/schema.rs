@@ -40,7 +40,7 @@ pub(super) fn pipeline(
     }
 }
 
-fn read<'t>(reader: &Reader<'_>, file: &Path, root: &'t Node) -> Option<Pipeline> {
+fn read(reader: &Reader<'_>, file: &Path, root: &Node) -> Option<Pipeline> {
     let Value::Table(table) = &root.value else { return None };
     let top = Fields::new(reader, "", root.place, table);
     let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());

@@ -41,20 +41,16 @@ impl LineSource {
     fn read(&mut self, turn: &Turn, stop: &StopSignal) -> Result<Sourced, SourceError> {
         let mut records = Records::with_capacity(turn.records, self.mean, self.json.as_ref());
         let mut first = None;
-        loop {
+        let mut ended = false;
+        while !ended {
             self.reader.lines(|line, value| {
                 records.push(line, value);
-                records.values.len() < turn.records
-                    && records.values.bytes() < BATCH_BYTES
-                    && records.rejected.len() < turn.records
+                !records.is_full(turn.records)
             });
             if !records.is_empty() {
                 first.get_or_insert_with(|| self.pacer.clock.now());
             }
-            if records.values.len() == turn.records
-                || records.values.bytes() >= BATCH_BYTES
-                || records.rejected.len() >= turn.records
-            {
+            if records.is_full(turn.records) {
                 break;
             }
             // The first record at hand starts the clock of the batch.
@@ -66,15 +62,13 @@ impl LineSource {
             match self.reader.fill(stop, until)? {
                 Filled::More => {}
                 Filled::TimedOut | Filled::Stopped => break,
-                Filled::Ended => {
-                    self.pacer.made(records.values.len());
-                    self.pacer.ended();
-                    let due = turn.due(records.values.len(), first.unwrap_or_default());
-                    return Ok(records.finish(due));
-                }
+                Filled::Ended => ended = true,
             }
         }
         self.pacer.made(records.values.len());
+        if ended {
+            self.pacer.ended();
+        }
         let due = turn.due(records.values.len(), first.unwrap_or_default());
         if let Some(mean) = records.values.bytes().checked_div(records.values.len()) {
             self.mean = mean;
@@ -123,6 +117,13 @@ impl<'j> Records<'j> {
 
     fn is_empty(&self) -> bool {
         self.values.is_empty() && self.rejected.is_empty()
+    }
+
+    /// Whether there is enough for one batch, or for one go of the dead letters.
+    fn is_full(&self, records: usize) -> bool {
+        self.values.len() >= records
+            || self.values.bytes() >= BATCH_BYTES
+            || self.rejected.len() >= records
     }
 
     fn push(&mut self, line: u64, value: &[u8]) {
