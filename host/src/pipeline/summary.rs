@@ -73,7 +73,7 @@ pub struct Summary {
     pub order_violations: u64,
     /// The latency of all source records, from when each was due.
     pub latency_ms: LatencySummary,
-    /// The latency of those that were due in a spike of the rate profile.
+    /// The latency of those that were due in a spike of the rate profile; absent when none was.
     pub spike_latency_ms: Option<LatencySummary>,
     /// When what happened in the burst.
     pub burst: BurstSummary,
@@ -260,7 +260,7 @@ impl Summary {
             duplicates: audit.duplicates,
             order_violations: audit.order_violations,
             latency_ms: audit.latency.into(),
-            spike_latency_ms: audit.spike.map(Into::into),
+            spike_latency_ms: audit.spike.filter(|spike| spike.records > 0).map(Into::into),
             burst: BurstSummary {
                 onset_ms: time_millis(onset),
                 first_offload_ms: time_millis(burst.first_offload),
@@ -357,14 +357,16 @@ impl Summary {
     /// When what happened, told from the onset where there is one.
     fn burst_text(&self) -> Option<String> {
         let first = self.burst.first_offload_ms?;
-        let onset = self.burst.onset_ms.unwrap_or(0.0);
-        let mut text = match self.burst.onset_ms {
+        // What was sent away before the onset (a slow start, say) has no delay after it.
+        let onset = self.burst.onset_ms.filter(|onset| *onset <= first);
+        let since = |time: f64| time - onset.unwrap_or(0.0);
+        let mut text = match onset {
             Some(onset) => format!("from {:.1} s on: first offload after", onset / 1e3),
             None => "first offload at".to_owned(),
         };
-        let _ = write!(text, " {:.0} ms", first - onset);
+        let _ = write!(text, " {:.0} ms", since(first));
         if let Some(result) = self.burst.first_remote_result_ms {
-            let _ = write!(text, ", first remote result {:.0} ms", result - onset);
+            let _ = write!(text, ", first remote result {:.0} ms", since(result));
         }
         if let Some(last) = self.burst.last_offload_ms {
             let _ = write!(text, ", last offload at {:.1} s", last / 1e3);
@@ -437,7 +439,7 @@ mod tests {
                 records: 999,
                 lost: 1,
                 latency: Latency { p99: Duration::from_micros(1_500), ..Default::default() },
-                spike: Some(Latency::default()),
+                spike: Some(Latency { records: 600, ..Default::default() }),
                 ..Default::default()
             },
             burst: BurstTimes { first_offload: Some(Time(10_050_000)), ..Default::default() },
@@ -490,6 +492,7 @@ mod tests {
     fn people_see_the_same_numbers() {
         let text = Summary::new(&pipeline(), &report()).to_string();
         for part in [
+            "from 10.0 s on",
             "1,002 in, 5,000 out, 5 rejected, 1 lost",
             "p99 1.5 ms",
             "250 records, 25.0%",
