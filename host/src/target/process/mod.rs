@@ -127,6 +127,9 @@ impl Process {
         if call.with_module
             && let Err(outcome) = runner.ensure_uploaded(&self.options.module).await
         {
+            if matches!(outcome, Outcome::Lost { .. }) {
+                self.supervisor.distrust(runner);
+            }
             return (outcome.into(), 0, 0, *first);
         }
         // On one machine the bytes cost nothing to carry.
@@ -144,7 +147,12 @@ impl Process {
                 let bytes_in = received.body.len() as u64;
                 (answer::to_invocation(asked, &received), bytes_out, bytes_in, *first)
             }
-            Err(outcome) => (outcome.into(), bytes_out, 0, *first),
+            Err(outcome) => {
+                if matches!(outcome, Outcome::Lost { .. }) {
+                    self.supervisor.distrust(runner);
+                }
+                (outcome.into(), bytes_out, 0, *first)
+            }
         }
     }
 }

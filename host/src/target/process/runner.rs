@@ -171,7 +171,8 @@ impl Runner {
         }
     }
 
-    /// Sends an invocation and takes an answer of at most `limit` bytes.
+    /// Sends an invocation and takes an answer of at most `limit` bytes. `Lost`: the connection
+    /// broke.
     pub(super) async fn invoke(
         &self,
         message: Bytes,

@@ -232,6 +232,8 @@ impl Supervisor {
             let last_used = *runner.last_used.lock().unwrap_or_else(PoisonError::into_inner);
             let idle_at = last_used + shared.options.idle;
             tokio::select! {
+                // Its end is looked at first, to tell a crash from a wish.
+                biased;
                 status = running.child.wait() => break Some(status),
                 () = runner.retire.notified() => break None,
                 () = tokio::time::sleep_until(idle_at.into()) => {
@@ -334,6 +336,22 @@ impl Supervisor {
                 self.reconcile();
             }
             changed.await;
+        }
+    }
+
+    /// Takes out a runner whose connection broke, before its process is known to have ended: no
+    /// other call should go there to be lost as well.
+    pub(super) fn distrust(&self, runner: &Arc<Runner>) {
+        let shared = &self.0;
+        let mut state = shared.lock();
+        let before = state.up.len();
+        state.up.retain(|other| !Arc::ptr_eq(other, runner));
+        let taken_out = state.up.len() < before;
+        drop(state);
+        if taken_out {
+            runner.retire.notify_one();
+            self.reconcile();
+            shared.tell_up();
         }
     }
 
