@@ -13,6 +13,9 @@ pub struct Options {
     /// Print JSON, an object a line.
     #[arg(long)]
     pub json: bool,
+    /// Take the programs and the guests as they are, without building them.
+    #[arg(long)]
+    pub no_build: bool,
 }
 
 /// Builds what is measured, then measures.
@@ -20,17 +23,21 @@ pub struct Options {
 /// # Errors
 /// When something doesn't build or a benchmark fails.
 pub fn run(options: &Options) -> Result<()> {
-    step::step("build the programs (minutes at first, seconds later)", || {
-        step::run(step::cargo().args(["build", "--release", "--workspace"]))
-    })?;
-    let only = ["tokenizer", "spin", "nexmark-q0"].map(str::to_owned).to_vec();
-    step::step("build the guests", || {
-        guests::run(&guests::Options { only, ..Default::default() })
-    })?;
+    if !options.no_build {
+        prepare()?;
+    }
     let mut command = std::process::Command::new(crate::binaries().join("overspill-bench"));
     command.current_dir(crate::root()).arg(options.name.as_deref().unwrap_or("all"));
     if options.json {
         command.arg("--json");
     }
     step::step("measure", || step::run(&mut command))
+}
+
+fn prepare() -> Result<()> {
+    step::step("build the programs (minutes at first, seconds later)", || {
+        step::run(step::cargo().args(["build", "--release", "--workspace"]))
+    })?;
+    let only = ["tokenizer", "identity", "spin", "nexmark-q0"].map(str::to_owned).to_vec();
+    step::step("build the guests", || guests::run(&guests::Options { only, ..Default::default() }))
 }

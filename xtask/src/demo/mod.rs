@@ -33,6 +33,9 @@ pub struct Options {
     /// A spike of 5 seconds instead of 20.
     #[arg(long)]
     pub quick: bool,
+    /// Take the programs and the guest as they are, without building them.
+    #[arg(long)]
+    pub no_build: bool,
     /// Where to write the HTML page.
     #[arg(long, value_name = "FILE", default_value = "target/demo/report.html")]
     pub html: PathBuf,
@@ -54,7 +57,9 @@ const PIPELINE: &str = "examples/spike.toml";
 /// When something doesn't build or a run fails. A claim that a noisy machine doesn't bear out is
 /// said in the report, and is no error.
 pub fn run(options: &Options) -> Result<()> {
-    prepare()?;
+    if !options.no_build {
+        prepare()?;
+    }
     let folder = crate::root().join("target/demo");
     fs::create_dir_all(&folder).with_context(|| format!("can't make {}", folder.display()))?;
     let spike = spike_seconds(options.quick);

@@ -128,7 +128,8 @@ impl Report {
                         row if row + 1 == height => label(bottom),
                         _ => String::new(),
                     };
-                    line(format_args!("{label:>9} {blocks}"));
+                    let row = format!("{label:>9} {blocks}");
+                    line(format_args!("{}", row.trim_end()));
                 }
             }
             let spike = |at: f64| ((at / seconds * width as f64) as usize).min(width);
