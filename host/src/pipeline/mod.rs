@@ -13,6 +13,7 @@
 pub mod audit;
 pub mod dead_letters;
 pub mod definition;
+pub mod engine;
 pub mod envelope;
 pub mod progress;
 pub mod run_clock;

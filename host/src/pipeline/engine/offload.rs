@@ -1,0 +1,227 @@
+//! The remote lanes: one thread for all that goes over a wire, whatever operator it is for.
+//!
+//! Encoding, sending, receiving and decoding happen on that thread and nowhere else, so that its
+//! processor time is what offloading costs this host: the measured half of the leverage.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use overspill_protocol::{Digest, Invocation};
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use super::processor_time;
+use super::work::{OperatorAnswer, OperatorWork};
+use crate::burst::{AttemptId, Event, Outcome, TargetId};
+use crate::pipeline::definition::Price;
+use crate::target::{Call, Target, TargetEvent};
+
+/// The most that a reply may have, in bytes on the wire.
+const MAX_REPLY: usize = 64 << 20;
+
+/// The thread that talks to targets.
+pub(super) struct OffloadThread {
+    handle: Handle,
+    meter: Arc<Meter>,
+    stop: oneshot::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl OffloadThread {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// When the operating system gives no thread or no event queue.
+    pub(super) fn start() -> std::io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel();
+        let thread = std::thread::Builder::new().name("offload".into()).spawn(move || {
+            // A dropped sender means stop, too.
+            let _ = runtime.block_on(stopped);
+            runtime.shutdown_timeout(Duration::from_secs(1));
+        })?;
+        Ok(Self { handle, meter: Arc::default(), stop, thread })
+    }
+
+    /// Where targets live, and where their futures are polled.
+    pub(super) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Stops the thread; calls under way end unanswered.
+    pub(super) fn stop(self) {
+        let _ = self.stop.send(());
+        let _ = self.thread.join();
+    }
+}
+
+/// Shares out the thread's processor time among the calls: each pays for what was used since the
+/// call before it ended. Summed over a burst this is exact.
+#[derive(Default)]
+struct Meter {
+    charged: Mutex<Duration>,
+}
+
+impl Meter {
+    fn charge(&self) -> Duration {
+        let now = processor_time::of_this_thread();
+        let mut charged = self.charged.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = now.saturating_sub(*charged);
+        *charged = now;
+        since
+    }
+}
+
+/// A target as one operator uses it.
+#[derive(Clone)]
+pub(super) struct OffloadTarget {
+    pub(super) target: Arc<dyn Target>,
+    pub(super) price: Price,
+}
+
+/// What an operator's driver needs to use remote lanes.
+pub(super) struct OffloadLanes {
+    remote: Option<Remote>,
+    /// The calls, and how many records each has.
+    under_way: HashMap<AttemptId, (AbortHandle, usize)>,
+}
+
+/// What every call of an operator has in common.
+struct Remote {
+    handle: Handle,
+    meter: Arc<Meter>,
+    targets: Vec<OffloadTarget>,
+    spent: Arc<Mutex<Vec<f64>>>,
+    module: Digest,
+    settings: Vec<(String, String)>,
+    events: Sender<Event<OperatorAnswer>>,
+}
+
+impl OffloadLanes {
+    /// The lanes of an operator that never bursts.
+    pub(super) fn none() -> Self {
+        Self { remote: None, under_way: HashMap::new() }
+    }
+
+    /// The lanes of an operator that bursts to `targets`; [`TargetId`] is the place in it.
+    pub(super) fn new(
+        thread: &OffloadThread,
+        targets: Vec<OffloadTarget>,
+        module: Digest,
+        settings: Vec<(String, String)>,
+        events: Sender<Event<OperatorAnswer>>,
+    ) -> Self {
+        for (number, OffloadTarget { target, .. }) in targets.iter().enumerate() {
+            let events = events.clone();
+            target.observe(Box::new(move |event| {
+                let target = TargetId(number);
+                // The driver has gone when nobody listens; then nobody needs to know.
+                let _ = events.send(match event {
+                    TargetEvent::Runners { up } => Event::Runners { target, up },
+                    TargetEvent::StartFailed { reason } => Event::StartFailed { target, reason },
+                });
+            }));
+        }
+        let remote = Remote {
+            handle: thread.handle.clone(),
+            meter: Arc::clone(&thread.meter),
+            spent: Arc::new(Mutex::new(vec![0.0; targets.len()])),
+            targets,
+            module,
+            settings,
+            events,
+        };
+        Self { remote: Some(remote), under_way: HashMap::new() }
+    }
+
+    /// Starts a call; its end is reported as an event.
+    pub(super) fn invoke(
+        &mut self,
+        attempt: AttemptId,
+        target: TargetId,
+        work: OperatorWork,
+        deadline: Instant,
+        with_module: bool,
+    ) {
+        let remote = self.remote.as_ref().expect("only an operator with targets is told to burst");
+        let records = work.batch.len();
+        let task = remote.call(attempt, target, work, deadline, with_module);
+        let abort = remote.handle.spawn(task).abort_handle();
+        self.under_way.insert(attempt, (abort, records));
+    }
+
+    /// Notes that a call has been reported.
+    pub(super) fn ended(&mut self, attempt: AttemptId) {
+        self.under_way.remove(&attempt);
+    }
+
+    /// The records of the calls under way.
+    pub(super) fn in_flight_records(&self) -> u64 {
+        self.under_way.values().map(|(_, records)| *records as u64).sum()
+    }
+
+    /// Ends a call that nobody waits for.
+    pub(super) fn cancel(&mut self, attempt: AttemptId) {
+        if let Some((call, _)) = self.under_way.remove(&attempt) {
+            call.abort();
+        }
+    }
+
+    /// Asks a target for this many runners.
+    pub(super) fn scale(&self, target: TargetId, runners: usize) {
+        if let Some(remote) = &self.remote {
+            let _inside = remote.handle.enter();
+            remote.targets[target.0].target.scale(runners);
+        }
+    }
+}
+
+impl Remote {
+    fn call(
+        &self,
+        attempt: AttemptId,
+        id: TargetId,
+        work: OperatorWork,
+        deadline: Instant,
+        with_module: bool,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let OffloadTarget { target, price } = self.targets[id.0].clone();
+        let (events, meter, spent) =
+            (self.events.clone(), Arc::clone(&self.meter), Arc::clone(&self.spent));
+        let invocation = Invocation {
+            id: attempt.0,
+            module: self.module,
+            settings: self.settings.clone(),
+            processing_time: work.processing_time,
+            deadline: deadline.saturating_duration_since(Instant::now()),
+            max_reply: MAX_REPLY.min(target.max_payload()),
+            batch: work.batch.clone(),
+        };
+        async move {
+            let answered = target.invoke(Call { attempt, invocation, with_module, deadline }).await;
+            let outcome =
+                answered.outcome.map(|emission| OperatorAnswer::new(emission, &work.batch));
+            if price != Price::default() {
+                let ran = matches!(outcome, Outcome::Done(_) | Outcome::Lost { .. });
+                let cost = price.call
+                    + if ran { price.compute_second * answered.compute.as_secs_f64() } else { 0.0 };
+                let mut spent = spent.lock().unwrap_or_else(PoisonError::into_inner);
+                spent[id.0] += cost;
+                let _ = events.send(Event::Spent { target: id, dollars: spent[id.0] });
+            }
+            // Nobody listens any more when the pipeline has stopped.
+            let _ = events.send(Event::Answered {
+                attempt,
+                outcome,
+                taken: answered.round_trip,
+                host_cpu: meter.charge(),
+                cold: answered.cold,
+            });
+        }
+    }
+}

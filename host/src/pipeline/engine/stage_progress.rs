@@ -1,0 +1,107 @@
+//! What an operator's driver shows of itself while it runs.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use overspill_protocol::Emission;
+
+use crate::burst::{BreakerState, BurstTimes, Snapshot, TargetSnapshot, Time};
+use crate::pipeline::progress::{OperatorProgress, TargetProgress};
+
+/// The latest numbers of an operator: written by its driver, read by whoever watches.
+#[derive(Default)]
+pub(super) struct Published(Mutex<(OperatorProgress, BurstTimes)>);
+
+impl Published {
+    pub(super) fn set(&self, progress: OperatorProgress, burst: BurstTimes) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (progress, burst);
+    }
+
+    pub(super) fn get(&self) -> (OperatorProgress, BurstTimes) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What the driver counts itself, because the core does not know records of output.
+#[derive(Default)]
+pub(super) struct Counters {
+    records_out: u64,
+    rejected: u64,
+    /// Time that local lanes were busy, from the start.
+    local_busy: Duration,
+    /// The same at the last publication, and when that was.
+    published: (Duration, Time),
+}
+
+impl Counters {
+    /// Notes an emission that goes on.
+    pub(super) fn emitted(&mut self, emission: &Emission) {
+        self.records_out += emission.records().len() as u64;
+        self.rejected += emission.rejected().len() as u64;
+    }
+
+    /// Notes that a local lane was taken for so long.
+    pub(super) fn local_lane_taken(&mut self, taken: Duration) {
+        self.local_busy += taken;
+    }
+
+    /// The operator's numbers, from the core's and these.
+    pub(super) fn progress(
+        &mut self,
+        name: &str,
+        queue_capacity: usize,
+        memory: u64,
+        in_flight_records: u64,
+        snapshot: &Snapshot,
+    ) -> OperatorProgress {
+        let (busy_before, at_before) = self.published;
+        let span = snapshot.at.since(at_before).as_secs_f64() * snapshot.local_lanes as f64;
+        let busy = (self.local_busy - busy_before).as_secs_f64();
+        self.published = (self.local_busy, snapshot.at);
+        OperatorProgress {
+            name: name.to_owned(),
+            records_in: snapshot.emitted_records,
+            records_out: self.records_out,
+            rejected: self.rejected,
+            queue_records: snapshot.held_records as u64,
+            queue_bytes: snapshot.held_bytes as u64,
+            queue_capacity_records: queue_capacity as u64,
+            lanes: snapshot.local_lanes,
+            busy_share: if span > 0.0 { (busy / span).min(1.0) } else { 0.0 },
+            service_time: snapshot.local_rate.map_or(Duration::ZERO, |rate| {
+                Duration::from_secs_f64(snapshot.local_lanes as f64 / rate.max(1e-3))
+            }),
+            memory_bytes: memory,
+            offloaded_records: snapshot.offloaded_records,
+            in_flight_records: in_flight_records,
+            duplicates_dropped: snapshot.duplicates_dropped,
+            leverage: snapshot.leverage,
+            targets: snapshot.targets.iter().map(target_progress).collect(),
+        }
+    }
+}
+
+fn target_progress(target: &TargetSnapshot) -> TargetProgress {
+    let state = match target.breaker {
+        BreakerState::Open => "open",
+        BreakerState::HalfOpen => "probing",
+        BreakerState::Closed if target.in_flight > 0 => "busy",
+        BreakerState::Closed => "idle",
+    };
+    TargetProgress {
+        name: target.name.clone(),
+        runners_up: target.runners_up,
+        runners_wanted: target.runners_wanted,
+        in_flight: target.in_flight,
+        limit: target.limit,
+        state: state.to_owned(),
+        calls: target.counts.calls,
+        records: target.counts.records,
+        cold_starts: target.counts.cold_starts,
+        throttles: target.counts.throttles,
+        errors: target.counts.errors,
+        latency_p50: target.latency_p50.unwrap_or_default(),
+        latency_p99: target.latency_p99.unwrap_or_default(),
+        cost_usd: target.spend,
+    }
+}
