@@ -15,22 +15,33 @@ use crate::step;
 pub(super) const GUESTS: [script::Guest; 1] =
     [script::Guest { name: "tokenizer-javascript", main: "tokenizer.js" }];
 
-/// npm's description of the tools, with their pinned versions.
+/// npm's description of the tools, with their pinned versions. The last two are what
+/// `componentize-js` uses without saying which, or without saying so.
 const PACKAGE: &str = r#"{
   "private": true,
-  "dependencies": { "@bytecodealliance/componentize-js": "0.23.0", "esbuild": "0.28.2" }
+  "dependencies": {
+    "@bytecodealliance/componentize-js": "0.23.0",
+    "esbuild": "0.28.2",
+    "@bytecodealliance/jco": "1.35.0",
+    "@bytecodealliance/preview2-shim": "0.26.1"
+  }
 }
 "#;
 
 /// Makes a component: arguments are the module, the folder of the contract, the world and where
-/// the component goes. The features left out are those that would import something.
-const COMPONENTIZE: &str = "\
+/// the component goes. The features left out are those that would import something. The contract
+/// is handed over as one text, because the tool's own reader of files finds none.
+const COMPONENTIZE: &str = r"
 import { componentize } from '@bytecodealliance/componentize-js';
-import { writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 
-const [sourcePath, witPath, worldName, output] = process.argv.slice(2);
+const [sourcePath, contract, worldName, output] = process.argv.slice(2);
+const names = (await readdir(contract)).filter((name) => name.endsWith('.wit')).sort();
+const texts = await Promise.all(names.map((name) => readFile(`${contract}/${name}`, 'utf8')));
+const PACKAGE = /^package .*;$/m;
+const witWorld = [texts[0].match(PACKAGE)[0], ...texts.map((text) => text.replace(PACKAGE, ''))].join('\n');
 const disableFeatures = ['stdio', 'random', 'clocks', 'http', 'fetch-event'];
-const { component } = await componentize({ sourcePath, witPath, worldName, disableFeatures });
+const { component } = await componentize({ sourcePath, witWorld, worldName, disableFeatures });
 await writeFile(output, component);
 ";
 

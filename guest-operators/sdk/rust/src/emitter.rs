@@ -47,7 +47,7 @@ impl<'a> Output<'a> {
 }
 
 /// A place in the output where many bytes and values can be written at once, for operators that
-/// count nanoseconds. See [`Emitter::window`].
+/// count nanoseconds. See [`Emitter::window`] and [`Emitter::commit`].
 #[derive(Debug)]
 pub struct Window<'a> {
     /// Room for the values' bytes, with undefined content. Values lie in it end to end from its
@@ -58,24 +58,6 @@ pub struct Window<'a> {
     pub ends: &'a mut [u32],
     /// What the start of `data` counts as.
     pub base: u32,
-    used: &'a mut usize,
-    records: &'a mut usize,
-}
-
-impl Window<'_> {
-    /// Emits the first `values` entries of `ends`, and of `data` the `bytes` that they cover.
-    ///
-    /// # Panics
-    /// When there is no room for so many, or the last value doesn't end at `bytes`. That the ends
-    /// rise is checked only in debug builds: the host checks it again.
-    pub fn commit(self, values: usize, bytes: usize) {
-        assert!(bytes <= self.data.len(), "more bytes than the window has");
-        let last = self.ends[..values].last().map_or(0, |&end| (end - self.base) as usize);
-        assert!(last == bytes, "the last value ends at {last}, not at {bytes}");
-        debug_assert!(self.ends[..values].is_sorted(), "the ends don't rise");
-        *self.used += bytes;
-        *self.records += values;
-    }
 }
 
 impl Emitter {
@@ -123,7 +105,8 @@ impl Emitter {
         ValueWriter { written: 0, emitter: self }
     }
 
-    /// Room to write up to `values` values of up to `bytes` bytes altogether, at once.
+    /// Room to write up to `values` values of up to `bytes` bytes altogether, at once. Nothing is
+    /// emitted before [`Emitter::commit`].
     #[inline]
     pub fn window(&mut self, bytes: usize, values: usize) -> Window<'_> {
         self.room(bytes, values);
@@ -131,9 +114,24 @@ impl Emitter {
             base: self.used as u32,
             data: &mut self.data[self.used..],
             ends: &mut self.ends[self.records..],
-            used: &mut self.used,
-            records: &mut self.records,
         }
+    }
+
+    /// Emits what has been written to the last [`Emitter::window`]: the first `values` of its
+    /// ends, and of its data the `bytes` that they cover.
+    ///
+    /// # Panics
+    /// When there was no room for so many, or the last value doesn't end at `bytes`. That the
+    /// ends rise is checked only in debug builds: the host checks it again.
+    #[inline]
+    pub fn commit(&mut self, values: usize, bytes: usize) {
+        let ends = &self.ends[self.records..][..values];
+        assert!(bytes <= self.data.len() - self.used, "more bytes than the window has");
+        let last = ends.last().map_or(self.used, |&end| end as usize);
+        assert!(last == self.used + bytes, "the last value doesn't end where the bytes do");
+        debug_assert!(ends.is_sorted(), "the ends don't rise");
+        self.used += bytes;
+        self.records += values;
     }
 
     /// How many records have been emitted in this batch.
