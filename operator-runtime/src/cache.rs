@@ -107,13 +107,13 @@ impl Cache {
     pub(crate) fn store(&self, digest: Digest, component_size: u64, artifact: &[u8]) {
         let path = self.path(digest);
         let stored = self.write(&path, digest, component_size, artifact);
-        if let Err(error) = stored.and_then(|()| self.evict(&path)) {
-            if !self.warned.swap(true, Ordering::Relaxed) {
-                tracing::warn!(
-                    folder = %self.dir.display(),
-                    "a compiled component is not kept, and will be compiled again: {error}"
-                );
-            }
+        if let Err(error) = stored.and_then(|()| self.evict(&path))
+            && !self.warned.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                folder = %self.dir.display(),
+                "a compiled component is not kept, and will be compiled again: {error}"
+            );
         }
     }
 

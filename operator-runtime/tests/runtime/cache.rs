@@ -31,6 +31,9 @@ fn cached(folder: &Path) -> Option<Operator> {
     runtime(folder).load_cached(digest).expect("a cached operator or none")
 }
 
+/// What happens to a file.
+type Breakage = fn(&mut Vec<u8>);
+
 /// The files of the cache.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("the folder");
@@ -63,7 +66,7 @@ fn a_component_that_was_never_compiled_is_not_in_the_cache() {
 
 #[test]
 fn a_broken_file_is_never_loaded_and_is_replaced() {
-    let breakages: [(&str, fn(&mut Vec<u8>)); 6] = [
+    let breakages: [(&str, Breakage); 6] = [
         ("emptied", Vec::clear),
         ("cut to a few bytes", |bytes| bytes.truncate(20)),
         ("cut in the middle", |bytes| bytes.truncate(bytes.len() / 2)),
