@@ -10,6 +10,7 @@
 //! by the product.
 
 pub mod bench;
+pub mod contract;
 pub mod demo;
 pub mod fuzz;
 pub mod guests;
