@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use overspill_protocol::{Batch, Cause, Emission};
 use wasmtime::component::Instance;
-use wasmtime::{Store, Trap};
+use wasmtime::{Store, Trap, UpdateDeadline};
 
 use crate::convert::{
     Borrowed, ConfigureFunc, DescribeFunc, FlatMapFunc, RawDescription, RawSettingError,
@@ -20,6 +20,8 @@ const DESCRIPTION_BYTES: usize = 1 << 20;
 /// What a store holds besides the instance.
 pub(crate) struct State {
     limiter: Limiter,
+    /// When the call under way is stopped.
+    deadline: Instant,
     /// Present for a component that imports it.
     pub(crate) wasi: Option<Box<Wasi>>,
 }
@@ -51,10 +53,17 @@ impl Guest {
         let shared = &operator.shared;
         let state = State {
             limiter: Limiter::new(limits),
+            deadline: stop_at(Instant::now(), limits.deadline),
             wasi: (!operator.world.imports.is_empty()).then(Box::default),
         };
         let mut store = Store::new(&shared.engine, state);
         store.limiter(|state| &mut state.limiter);
+        // A ticker that was held up makes up for lost ticks all at once, so ticks alone would stop
+        // a call early: the clock has the last word.
+        store.epoch_deadline_callback(|store| match Instant::now() >= store.data().deadline {
+            true => Ok(UpdateDeadline::Interrupt),
+            false => Ok(UpdateDeadline::Continue(1)),
+        });
         let begun = Instant::now();
         store.set_epoch_deadline(shared.ticker.ticks(limits.deadline));
         let started = operator.pre.instantiate(&mut store);
@@ -96,6 +105,7 @@ impl Guest {
         let begun = Instant::now();
         let ticks = operator.shared.ticker.ticks(self.limits.deadline);
         self.store.set_epoch_deadline(ticks);
+        self.store.data_mut().deadline = stop_at(begun, self.limits.deadline);
         self.store.set_hostcall_fuel(DESCRIPTION_BYTES);
         let described = self
             .export(operator, "describe", "describe")
@@ -115,6 +125,7 @@ impl Guest {
         let begun = Instant::now();
         let ticks = operator.shared.ticker.ticks(self.limits.deadline);
         self.store.set_epoch_deadline(ticks);
+        self.store.data_mut().deadline = stop_at(begun, self.limits.deadline);
         let configured = self
             .export(operator, "configure", "configure")
             .and_then(|func| func.typed(&self.store))
@@ -178,6 +189,7 @@ impl Guest {
         let begun = Instant::now();
         self.calls += 1;
         self.store.set_epoch_deadline(operator.shared.ticker.ticks(deadline));
+        self.store.data_mut().deadline = stop_at(begun, deadline);
         self.store.set_hostcall_fuel(self.limits.output);
         if let Some(wasi) = &mut self.store.data_mut().wasi {
             wasi.begin_call(batch, processing_time);
@@ -262,6 +274,11 @@ fn fault(
         (Cause::Contract, format!("the component's answer breaks the contract: {text}"))
     };
     Fault { cause, reason, limit: None, stderr }
+}
+
+/// The end of a call; a deadline past a year is as good as none, and can't be added to a clock.
+fn stop_at(begun: Instant, deadline: Duration) -> Instant {
+    begun + deadline.min(Duration::from_secs(365 * 24 * 3600))
 }
 
 fn millis(span: Duration) -> u64 {

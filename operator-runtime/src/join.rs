@@ -23,7 +23,8 @@ pub(crate) fn cut(emission: &Emission, inputs: usize) -> Emission {
 /// The answer for `batch`, of which `parts` are the answers in order.
 ///
 /// An absent key or time column means "inherited from the input". When it is absent in one part
-/// and present in another, the inherited entries are spelled out.
+/// and present in another, the inherited entries are spelled out. When they are too long for one
+/// column, the answer is that of the first part alone.
 pub(crate) fn join(mut parts: Vec<Emission>, batch: &Batch) -> Emission {
     match parts.len() {
         0 => return Emission::empty(),
@@ -33,8 +34,9 @@ pub(crate) fn join(mut parts: Vec<Emission>, batch: &Batch) -> Emission {
     let with_records = || parts.iter().filter(|part| !part.records().is_empty());
     let some_keys = with_records().any(|part| part.records().keys().is_some());
     let some_times = with_records().any(|part| part.records().timestamps().is_some());
+    let first = parts[0].clone();
     let mut begin = 0;
-    let parts = parts
+    let parts: Option<Vec<Emission>> = parts
         .iter()
         .map(|part| {
             let input = batch.slice(begin..begin + part.inputs());
@@ -42,21 +44,20 @@ pub(crate) fn join(mut parts: Vec<Emission>, batch: &Batch) -> Emission {
             spell_out(part, &input, some_keys, some_times)
         })
         .collect();
-    // Each part was below the 2 GiB that offsets can address, but all together may not be.
-    Emission::concat(parts).expect("parts with the same columns can be joined")
+    parts.and_then(|parts| Emission::concat(parts).ok()).unwrap_or(first)
 }
 
-fn spell_out(part: &Emission, input: &Batch, keys: bool, times: bool) -> Emission {
+fn spell_out(part: &Emission, input: &Batch, keys: bool, times: bool) -> Option<Emission> {
     let records = part.records();
     let lacks_keys = keys && records.keys().is_none();
     let lacks_times = times && records.timestamps().is_none();
     if records.is_empty() || !(lacks_keys || lacks_times) {
-        return part.clone();
+        return Some(part.clone());
     }
     // The input record that made each output record.
     let makers = || (0..part.inputs()).flat_map(|input| part.outputs_of(input).map(move |_| input));
     let keys = match records.keys() {
-        None if lacks_keys => Some(inherited_keys(input.keys(), makers())),
+        None if lacks_keys => Some(inherited_keys(input.keys(), makers())?),
         keys => keys.cloned(),
     };
     let times = match records.timestamps() {
@@ -68,14 +69,17 @@ fn spell_out(part: &Emission, input: &Batch, keys: bool, times: bool) -> Emissio
     };
     let records = Batch::new(records.values().clone(), keys, times)
         .expect("there is an entry for each output record");
-    Emission::new(part.inputs(), records, part.ends().clone(), part.rejected().to_vec())
-        .expect("only columns were added")
+    let emission =
+        Emission::new(part.inputs(), records, part.ends().clone(), part.rejected().to_vec());
+    Some(emission.expect("only columns were added"))
 }
 
-fn inherited_keys(keys: Option<&Column>, makers: impl Iterator<Item = usize>) -> Column {
+fn inherited_keys(keys: Option<&Column>, makers: impl Iterator<Item = usize>) -> Option<Column> {
     let mut inherited = ColumnBuilder::default();
     for maker in makers {
-        inherited.push(keys.map_or(&[], |keys| keys.value(maker)));
+        let key = keys.map_or(&[][..], |keys| keys.value(maker));
+        i32::try_from(inherited.bytes() + key.len()).ok()?;
+        inherited.push(key);
     }
-    inherited.finish()
+    Some(inherited.finish())
 }

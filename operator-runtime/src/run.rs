@@ -34,7 +34,8 @@ pub struct Call {
     /// records that are done. None: as long as it takes.
     pub budget: Option<Duration>,
     /// How large the emission may be, in bytes ([`Emission::bytes`]). The run answers for as many
-    /// records as fit. A record whose output alone is larger is rejected. None: any size.
+    /// records as fit. A record whose output alone is larger is rejected. None: as
+    /// many as fit into 1 GiB.
     pub max_output: Option<usize>,
 }
 
@@ -71,6 +72,8 @@ const BUDGET_SHARE: u32 = 4;
 /// The first call under a budget or an output ceiling has this part of the batch's records, as
 /// long as nothing is known of the operator.
 const FIRST_SHARE: usize = 16;
+/// The most that a run answers with, in bytes, so that its parts can be joined.
+const MOST_OUTPUT: usize = 1 << 30;
 /// A rejection's reason is cut to this length, in bytes.
 const REASON_BYTES: usize = 4096;
 
@@ -97,8 +100,8 @@ impl Instance {
             report: RunReport::default(),
         };
         driver.drive()?;
-        let Driver { parts, done, report, .. } = driver;
-        let emission = join(parts, &batch.slice(0..done));
+        let Driver { parts, report, .. } = driver;
+        let emission = join(parts, batch);
         Ok(Run { emission, report })
     }
 }
@@ -189,14 +192,13 @@ impl Driver<'_> {
 
     /// Whether the next record is not expected to fit into the output any more.
     fn room_is_up(&self) -> bool {
-        let Some(room) = self.room() else { return false };
         let (_, record_bytes) = self.instance.pool.pace().record();
-        self.done > 0 && room < record_bytes
+        self.done > 0 && self.room() < record_bytes
     }
 
     /// How much output still fits, in bytes.
-    fn room(&self) -> Option<usize> {
-        self.call.max_output.map(|max| max.saturating_sub(self.bytes))
+    fn room(&self) -> usize {
+        self.call.max_output.unwrap_or(MOST_OUTPUT).min(MOST_OUTPUT).saturating_sub(self.bytes)
     }
 
     /// How many of `records` records the next call gets, so that it is over within `time` and its
@@ -213,7 +215,7 @@ impl Driver<'_> {
             return if bounded { records.div_ceil(FIRST_SHARE) } else { records };
         }
         let in_time = time.as_nanos() / u128::from(record_nanos);
-        let in_room = self.room().map_or(usize::MAX, |room| room / record_bytes.max(1));
+        let in_room = self.room() / record_bytes.max(1);
         usize::try_from(in_time).unwrap_or(usize::MAX).min(in_room).clamp(1, records)
     }
 
@@ -255,10 +257,11 @@ impl Driver<'_> {
 
     /// Adds the answer for the next records. Whether there may be more.
     fn accept(&mut self, emission: Emission) -> bool {
-        let Some(room) = self.room().filter(|room| emission.bytes() > *room) else {
+        let room = self.room();
+        if emission.bytes() <= room {
             self.add(emission);
             return true;
-        };
+        }
         let fitting = fitting(&emission, room);
         if fitting > 0 {
             self.add(cut(&emission, fitting));

@@ -32,8 +32,9 @@ fn a_search_costs_few_deadlines_even_in_a_large_batch() {
     values[777] = "loop";
     let run = run(GUEST, limits(320), &values);
     only_one_is_rejected(&run, &values, 777, Cause::Deadline);
+    // Less than three when the machine is quiet; halving alone would take eleven.
     let deadlines = run.report.compute.as_secs_f64() / 0.320;
-    assert!(deadlines < 4.0, "the search took {deadlines} deadlines");
+    assert!(deadlines < 8.0, "the search took {deadlines} deadlines");
 }
 
 #[test]
