@@ -157,6 +157,13 @@ impl Process {
     }
 }
 
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Runners that nobody can call any more would wait for their idle time.
+        self.supervisor.close();
+    }
+}
+
 impl Target for Process {
     fn name(&self) -> &str {
         &self.options.name

@@ -355,16 +355,25 @@ impl Supervisor {
         }
     }
 
-    pub(super) async fn shutdown(&self) {
+    /// Starts no more runners, and asks those that are up to end.
+    pub(super) fn close(&self) {
         let shared = &self.0;
         {
             let mut state = shared.lock();
-            state.closed = true;
+            if std::mem::replace(&mut state.closed, true) {
+                return;
+            }
             state.wanted = 0;
             self.surplus(&mut state);
         }
         shared.changed.notify_waiters();
         shared.tell_up();
+    }
+
+    /// Closes, and returns when every runner has ended.
+    pub(super) async fn shutdown(&self) {
+        self.close();
+        let shared = &self.0;
         loop {
             let mut changed = std::pin::pin!(shared.changed.notified());
             changed.as_mut().enable();
