@@ -29,7 +29,7 @@ impl FlatMap for Obedient {
                 "reject" => return Err(Rejection::new("told to")),
                 "write" => {
                     let mut value = out.value_writer();
-                    write!(value, "{}-", "written").unwrap();
+                    write!(value, "written-").unwrap();
                     value.push(b"in pieces");
                     value.finish();
                 }
