@@ -282,6 +282,7 @@ fn digests(text: &str, path: &Path) -> anyhow::Result<Vec<Digest>> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 mod tests {
     use super::*;
 

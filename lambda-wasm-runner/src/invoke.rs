@@ -212,6 +212,7 @@ fn failure(id: u64, error: &RunError) -> Reply {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 mod tests {
     use overspill_protocol::{Batch, Column, Rejection};
 

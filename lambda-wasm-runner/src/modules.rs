@@ -287,6 +287,7 @@ impl<K: Clone + Eq + Hash, V> Recent<K, V> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 mod tests {
     use super::*;
 

@@ -208,6 +208,7 @@ fn said(body: &[u8]) -> String {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 mod tests {
     use overspill_protocol::{Column, Compression, RejectCode, Report};
 

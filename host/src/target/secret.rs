@@ -86,6 +86,7 @@ impl fmt::Debug for Secret {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 mod tests {
     use super::*;
 

@@ -30,6 +30,7 @@ fn beside_this_program() -> Vec<PathBuf> {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 mod tests {
     use super::*;
 
