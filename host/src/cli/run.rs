@@ -10,7 +10,7 @@ use clap::Args;
 use overspill::metric_definitions;
 use overspill::pipeline::definition::{Pipeline, SinkKind, listen_address};
 use overspill::pipeline::engine;
-use overspill::pipeline::run_clock::{RunClock, StopSignal};
+use overspill::pipeline::run_clock::StopSignal;
 use overspill::pipeline::summary::Summary;
 use overspill::pipeline::timeline::Timeline;
 use overspill::pipeline::view::LiveView;
@@ -44,12 +44,11 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 pub(super) fn run(args: &RunArgs) -> ExitCode {
-    let clock = RunClock::start();
     let pipeline = match args.pipeline.load() {
         Ok(pipeline) => pipeline,
         Err(code) => return code,
     };
-    match run_pipeline(args, &pipeline, clock) {
+    match run_pipeline(args, &pipeline) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(FAILED),
         Err(error) => {
@@ -60,7 +59,7 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
 }
 
 /// Runs it and prints the summary; says whether every record arrived.
-fn run_pipeline(args: &RunArgs, pipeline: &Pipeline, clock: RunClock) -> anyhow::Result<bool> {
+fn run_pipeline(args: &RunArgs, pipeline: &Pipeline) -> anyhow::Result<bool> {
     let show = match (args.quiet, std::io::stderr().is_terminal()) {
         (true, _) => Show::Nothing,
         (false, true) => Show::Live(LiveView::new()),
@@ -88,7 +87,7 @@ fn run_pipeline(args: &RunArgs, pipeline: &Pipeline, clock: RunClock) -> anyhow:
     let stop = StopSignal::new();
     interrupt::watch(stop.clone()).context("cannot watch for Ctrl-C")?;
     let watcher = Watcher::new(show, metrics.is_some(), timeline);
-    let report = engine::run(pipeline, &watcher, clock, &stop);
+    let report = engine::run(pipeline, &watcher, &stop);
     let timeline_written = watcher.finish();
     let summary = Summary::new(pipeline, &report?);
     print(&summary, args.json, matches!(pipeline.sink.kind, SinkKind::Stdout { .. }))

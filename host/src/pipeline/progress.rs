@@ -74,7 +74,7 @@ pub struct OperatorProgress {
     pub offloaded_records: u64,
     /// Input records at targets now.
     pub in_flight_records: u64,
-    /// Answers that came for records that were answered already, in records.
+    /// Answers that came for records that were answered already.
     pub duplicates_dropped: u64,
     /// Local processor time of a record over the host's processor time for offloading one; absent
     /// until both are known.

@@ -61,7 +61,7 @@ pub struct Summary {
     pub offloaded_records: u64,
     /// Their share of all input records of operators, 0 to 1.
     pub offloaded_share: f64,
-    /// Answers dropped because their records had been answered already, in records.
+    /// Answers dropped because their records had been answered already.
     pub duplicates_dropped: u64,
     /// Records that went to the dead letters.
     pub rejected: u64,
@@ -138,7 +138,7 @@ pub struct OperatorSummary {
     pub rejected: u64,
     /// Input records whose answer came from a remote lane.
     pub offloaded_records: u64,
-    /// Answers dropped as duplicates, in records.
+    /// Answers dropped because their records had been answered already.
     pub duplicates_dropped: u64,
     /// The local processing time of one record at the end of the run, in microseconds.
     pub service_us: f64,
@@ -243,9 +243,6 @@ impl Summary {
                 operator.targets.iter().map(|target| TargetSummary::new(&operator.name, target))
             })
             .collect();
-        // The profile knows when the overload begins; the controller can only notice it.
-        let spike = pipeline.source.rate.as_ref().and_then(|rate| rate.spikes.first());
-        let onset = spike.map(|spike| Time(0) + spike.at).or(burst.onset);
         let arrived = audit.records as f64;
         Self {
             pipeline: pipeline.name.clone(),
@@ -262,7 +259,7 @@ impl Summary {
             latency_ms: audit.latency.into(),
             spike_latency_ms: audit.spike.filter(|spike| spike.records > 0).map(Into::into),
             burst: BurstSummary {
-                onset_ms: time_millis(onset),
+                onset_ms: time_millis(burst.onset),
                 first_offload_ms: time_millis(burst.first_offload),
                 first_remote_result_ms: time_millis(burst.first_remote_result),
                 last_offload_ms: time_millis(burst.last_offload),
@@ -274,7 +271,8 @@ impl Summary {
             records_per_cpu_second: per(arrived, report.cpu.as_secs_f64()),
             first_output_ms: time_millis(report.first_output),
             operators: progress.operators.iter().map(Into::into).collect(),
-            cost_usd: targets.iter().map(|target| target.cost_usd).sum(),
+            // An empty sum of floats is -0.
+            cost_usd: targets.iter().fold(0.0, |sum, target| sum + target.cost_usd),
             targets,
         }
     }
@@ -325,7 +323,7 @@ impl fmt::Display for Summary {
         writeln!(f, "  queue       {} records at most", grouped(self.peak_queue_records))?;
         writeln!(
             f,
-            "  offloaded   {} records, {:.1}%; {} duplicates dropped",
+            "  offloaded   {} records, {:.1}%; {} duplicate answers dropped",
             grouped(self.offloaded_records),
             self.offloaded_share * 100.0,
             grouped(self.duplicates_dropped)

@@ -29,7 +29,7 @@ pub use self::failure::EngineError;
 
 use self::ends::{SharedSink, SourceCounts, drive_sink, drive_source};
 use self::offload::OffloadThread;
-use self::operator::Prepared;
+use self::operator::{Place, Prepared};
 use self::stage_progress::Published;
 use self::threads::Threads;
 use super::audit::Audit;
@@ -61,11 +61,12 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 pub fn run(
     pipeline: &Pipeline,
     observer: &dyn Observer,
-    clock: RunClock,
     stop: &StopSignal,
 ) -> Result<Report, EngineError> {
     let cpu_before = processor_time::of_this_process();
-    let runtime = Runtime::new(RuntimeOptions::default())?;
+    let options = RuntimeOptions::default();
+    let cache = options.cache_dir.clone();
+    let runtime = Runtime::new(options)?;
     let offload = match pipeline.operators.iter().any(operator::may_burst) {
         true => Some(OffloadThread::start().map_err(|cause| EngineError::Thread {
             what: "cannot start the thread that talks to targets".to_owned(),
@@ -75,8 +76,11 @@ pub fn run(
     };
     let mut prepared = Vec::new();
     for definition in &pipeline.operators {
-        prepared.push(Prepared::new(definition, pipeline, &runtime, offload.as_ref())?);
+        let place = Place { runtime: &runtime, cache: cache.as_deref(), offload: offload.as_ref() };
+        prepared.push(Prepared::new(definition, pipeline, place)?);
     }
+    // Nothing is due before there is something to process it: compiling a component is no latency.
+    let clock = RunClock::start();
     let run = Run::start(pipeline, &prepared, offload.as_ref(), clock, stop)?;
     let watched = run.watch(observer, stop);
     if let Some(offload) = offload {
@@ -116,8 +120,9 @@ impl<'a> Run<'a> {
         let dead_letters = DeadLetters::open(pipeline.dead_letters.as_deref())?;
         let source = super::source::open(&pipeline.source, clock)?;
         let sink = super::sink::open(&pipeline.sink)?;
-        let spikes =
-            pipeline.source.rate.as_ref().map(|rate| rate.spike_times()).unwrap_or_default();
+        let rate = pipeline.source.rate.as_ref();
+        let spikes = rate.map(|rate| rate.spike_times()).unwrap_or_default();
+        let spike = spikes.iter().map(|spike| spike.start).min();
         let mut threads = Threads::new();
         let backlog = source.backlog();
         let (output, mut input) = bounded::<Envelope>(CHANNEL_BATCHES);
@@ -130,7 +135,8 @@ impl<'a> Run<'a> {
         let mut operators = Vec::new();
         for operator in prepared {
             let (output, next_input) = bounded(CHANNEL_BATCHES);
-            let stage = operator.stage(clock, input, output, dead_letters.clone(), offload)?;
+            let stage =
+                operator.stage(clock, input, output, dead_letters.clone(), offload, spike)?;
             operators.push(Arc::clone(&stage.published));
             threads.start(operator.name(), move || stage.run())?;
             input = next_input;
@@ -217,15 +223,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// The earliest of all operators' bursts, counted from the first spike of the source if its
-    /// rate has one: the moment that a user would call the onset.
+    /// From the first to the last of all operators' bursts.
     fn burst_times(&self) -> BurstTimes {
         let all: Vec<_> = self.operators.iter().map(|operator| operator.get().1).collect();
-        let spikes = self.pipeline.source.rate.as_ref().map(|rate| rate.spike_times());
-        let spike = spikes.into_iter().flatten().map(|spike| spike.start).min();
-        let onset = spike.or_else(|| all.iter().filter_map(|burst| burst.onset).min());
         BurstTimes {
-            onset,
+            onset: all.iter().filter_map(|burst| burst.onset).min(),
             first_offload: all.iter().filter_map(|burst| burst.first_offload).min(),
             first_remote_result: all.iter().filter_map(|burst| burst.first_remote_result).min(),
             last_offload: all.iter().filter_map(|burst| burst.last_offload).max(),

@@ -1,6 +1,7 @@
 //! An operator before it runs: its component loaded, its targets set up, its rules translated.
 
 use std::collections::{HashSet, VecDeque};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use super::offload::{OffloadLanes, OffloadTarget, OffloadThread};
 use super::stage::Stage;
 use super::stage_progress::{Counters, Published};
 use super::targets;
-use crate::burst::{self, Core, LocalPolicy, Policy, Runners, TargetPolicy};
+use crate::burst::{self, Core, LocalPolicy, Policy, Runners, TargetPolicy, Time};
 use crate::pipeline::dead_letters::DeadLetters;
 use crate::pipeline::definition::{
     self, BurstDefinition, OperatorDefinition, Pipeline, TargetDefinition, TargetKind,
@@ -30,6 +31,17 @@ pub(super) fn may_burst(operator: &OperatorDefinition) -> bool {
     operator.burst.as_ref().is_some_and(|burst| {
         !burst.targets.is_empty() && burst.offload != definition::Offload::Never
     })
+}
+
+/// Where operators are set up.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    /// What loads components.
+    pub(super) runtime: &'a Runtime,
+    /// The folder in which it keeps what it has compiled.
+    pub(super) cache: Option<&'a Path>,
+    /// The thread that talks to targets, if an operator may burst.
+    pub(super) offload: Option<&'a OffloadThread>,
 }
 
 /// An operator that is ready to run.
@@ -49,8 +61,7 @@ impl Prepared {
     pub(super) fn new(
         definition: &OperatorDefinition,
         pipeline: &Pipeline,
-        runtime: &Runtime,
-        offload: Option<&OffloadThread>,
+        place: Place<'_>,
     ) -> Result<Self, EngineError> {
         let name = &definition.name;
         let path = &definition.component;
@@ -59,7 +70,7 @@ impl Prepared {
             path: path.clone(),
             cause,
         })?;
-        let operator = runtime.load(&bytes).map_err(|cause| EngineError::Load {
+        let operator = place.runtime.load(&bytes).map_err(|cause| EngineError::Load {
             operator: name.clone(),
             path: path.clone(),
             cause,
@@ -74,12 +85,12 @@ impl Prepared {
             .pool(&definition.settings, limits)
             .map_err(|cause| EngineError::Configure { operator: name.clone(), cause })?;
         let mut targets = Vec::new();
-        if let (Some(burst), Some(thread)) = (&definition.burst, offload)
+        if let (Some(burst), Some(thread)) = (&definition.burst, place.offload)
             && may_burst(definition)
         {
             let module = Module::new(bytes);
             for target in burst.targets.iter().map(|&number| &pipeline.targets[number]) {
-                targets.push(targets::set_up(target, module.clone(), limits, thread)?);
+                targets.push(targets::set_up(target, module.clone(), limits, place.cache, thread)?);
             }
         }
         let policy = policy(definition, pipeline, &targets);
@@ -105,6 +116,7 @@ impl Prepared {
         output: Sender<Envelope>,
         dead_letters: DeadLetters,
         offload: Option<&OffloadThread>,
+        spike: Option<Time>,
     ) -> Result<Stage, EngineError> {
         let (events, event_queue) = unbounded();
         let mut lanes = Vec::new();
@@ -144,7 +156,7 @@ impl Prepared {
             waiting: VecDeque::new(),
             unsent: VecDeque::new(),
             at_lanes: HashSet::new(),
-            counters: Counters::default(),
+            counters: Counters::new(spike),
             queue_capacity: self.policy.queue_records,
         })
     }

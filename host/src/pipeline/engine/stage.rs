@@ -23,7 +23,7 @@ use super::local_lane::{Job, LocalLane};
 use super::offload::OffloadLanes;
 use super::stage_progress::{Counters, Published};
 use super::work::{OperatorAnswer, OperatorWork};
-use crate::burst::{Action, AttemptId, Core, Event, Lane, Sequence};
+use crate::burst::{Action, AttemptId, Core, Event, Lane, Outcome, Sequence};
 use crate::pipeline::dead_letters::DeadLetters;
 use crate::pipeline::envelope::Envelope;
 use crate::pipeline::run_clock::RunClock;
@@ -72,6 +72,8 @@ impl Stage {
             input_open = input_open && self.take_input();
             self.act()?;
             self.send_finished()?;
+            // What can't be passed on need not be hurried.
+            self.core.output_blocked(self.clock.now(), !self.unsent.is_empty());
             if Instant::now() >= next_publish {
                 next_publish = Instant::now() + PUBLISH_EVERY;
                 self.publish();
@@ -89,14 +91,18 @@ impl Stage {
     }
 
     fn handle(&mut self, event: Event<OperatorAnswer>) {
-        if let Event::Answered { attempt, taken, .. } = &event {
+        let now = self.clock.now();
+        if let Event::Answered { attempt, taken, outcome, .. } = &event {
             if self.at_lanes.remove(attempt) {
                 self.counters.local_lane_taken(*taken);
             } else {
                 self.offload.ended(*attempt);
+                if matches!(outcome, Outcome::Done(_)) {
+                    self.counters.remote_result(now);
+                }
             }
         }
-        self.core.handle(self.clock.now(), event);
+        self.core.handle(now, event);
     }
 
     /// Submits what is there and fits; whether there may be more.
@@ -143,6 +149,7 @@ impl Stage {
                     deadline,
                     with_module,
                 } => {
+                    self.counters.offloaded(self.clock.now());
                     let deadline = self.clock.instant(deadline);
                     self.offload.invoke(attempt, target, work, deadline, with_module);
                 }
@@ -220,6 +227,6 @@ impl Stage {
         let in_flight = self.offload.in_flight_records();
         let capacity = self.queue_capacity;
         let progress = self.counters.progress(&self.name, capacity, memory, in_flight, &snapshot);
-        self.published.set(progress, snapshot.burst);
+        self.published.set(progress, self.counters.burst_times(snapshot.burst.onset));
     }
 }

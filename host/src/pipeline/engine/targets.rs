@@ -1,6 +1,7 @@
 //! Makes the targets that a pipeline file names: the one place where the dataflow meets them as
 //! anything but [`Target`].
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,7 @@ pub(super) fn set_up(
     definition: &TargetDefinition,
     module: Module,
     limits: Limits,
+    cache: Option<&Path>,
     thread: &OffloadThread,
 ) -> Result<OffloadTarget, EngineError> {
     let _inside = thread.handle().enter();
@@ -30,6 +32,8 @@ pub(super) fn set_up(
         TargetKind::Process { max_runners, slots, idle, program } => {
             Arc::new(Process::new(ProcessOptions {
                 runner: program.clone(),
+                // Runners find there what this process has compiled.
+                cache: cache.map(Path::to_owned),
                 max_runners: *max_runners,
                 slots: *slots,
                 idle: *idle,
