@@ -18,10 +18,7 @@ fn work_in_flight_is_finished_before_the_end() {
     let mut client = runner.connect();
     let worker =
         std::thread::spawn(move || client.request("POST", "/v1/invoke", Some(TOKEN), &message));
-    let until = Instant::now() + Duration::from_secs(10);
-    while !metrics(&runner).contains("overspill_runner_in_flight 1") {
-        assert!(Instant::now() < until, "the work never began");
-    }
+    runner.wait_until_busy();
     runner.terminate();
     let response = worker.join().unwrap();
     let reply = Reply::decode(response.body, &Limits::default()).unwrap();
@@ -40,10 +37,7 @@ fn work_that_outlasts_the_grace_period_is_left() {
     let mut client = runner.connect();
     client.send(crate::support::head("POST", "/v1/invoke", Some(TOKEN), message.len()).as_bytes());
     client.send(&message);
-    let until = Instant::now() + Duration::from_secs(10);
-    while !metrics(&runner).contains("overspill_runner_in_flight 1") {
-        assert!(Instant::now() < until, "the work never began");
-    }
+    runner.wait_until_busy();
     runner.terminate();
     assert_eq!(runner.exit_code(Duration::from_secs(5)), Some(0));
 }
@@ -59,12 +53,6 @@ fn an_idle_runner_ends_at_once() {
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }
 
-fn metrics(runner: &Runner) -> String {
-    let response = runner.request("GET", "/metrics", b"");
-    assert_eq!(response.status, 200);
-    String::from_utf8(response.body.to_vec()).unwrap()
-}
-
 #[test]
 fn what_it_has_done_can_be_read_as_metrics() {
     let guests = guests();
@@ -72,7 +60,7 @@ fn what_it_has_done_can_be_read_as_metrics() {
     let module = Digest::of(&guest("tokenizer"));
     assert!(matches!(runner.invoke(&invocation(module, &["a b", "c"])), Reply::Done { .. }));
     assert_eq!(runner.request("POST", "/v1/invoke", b"nonsense").status, 400);
-    let text = metrics(&runner);
+    let text = runner.metrics();
     for line in [
         "overspill_runner_invocations_total{outcome=\"done\"} 1",
         "overspill_runner_records_in_total 2",

@@ -59,6 +59,21 @@ impl Runner {
         Reply::decode(response.body, &Limits::default()).unwrap()
     }
 
+    /// Its metrics, as text.
+    pub(crate) fn metrics(&self) -> String {
+        let response = self.request("GET", "/metrics", b"");
+        assert_eq!(response.status, 200);
+        String::from_utf8(response.body.to_vec()).unwrap()
+    }
+
+    /// Waits until an invocation has been taken in.
+    pub(crate) fn wait_until_busy(&self) {
+        let until = Instant::now() + Duration::from_secs(10);
+        while !self.metrics().contains("overspill_runner_in_flight 1") {
+            assert!(Instant::now() < until, "the work never began");
+        }
+    }
+
     /// Asks it to stop.
     pub(crate) fn terminate(&self) {
         let pid = self.child.id().to_string();
