@@ -10,6 +10,7 @@ mod pipeline;
 mod program;
 mod startup;
 mod text;
+mod tokenizer;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
@@ -35,6 +36,8 @@ struct Arguments {
 enum Name {
     /// One after another.
     All,
+    /// What WebAssembly costs the tokenizer.
+    Tokenizer,
     /// Processor time of a line through the whole pipeline.
     Pipeline,
     /// What an offloaded event costs the host, against one processed here.
@@ -43,25 +46,28 @@ enum Name {
     Startup,
 }
 
-type Benchmark = fn(usize) -> Result<Report>;
+type Benchmark = fn(usize, bool) -> Result<()>;
 
-const BENCHMARKS: [(Name, Benchmark); 3] = [
-    (Name::Pipeline, pipeline::run),
-    (Name::Leverage, leverage::run),
-    (Name::Startup, startup::run),
+const BENCHMARKS: [(Name, Benchmark); 4] = [
+    (Name::Tokenizer, |_, json| tokenizer::run(json).map(drop)),
+    (Name::Pipeline, |repeats, json| show(&pipeline::run(repeats)?, json)),
+    (Name::Leverage, |repeats, json| show(&leverage::run(repeats)?, json)),
+    (Name::Startup, |repeats, json| show(&startup::run(repeats)?, json)),
 ];
+
+fn show(report: &Report, json: bool) -> Result<()> {
+    match json {
+        true => println!("{}", serde_json::to_string(report)?),
+        false => println!("{report}"),
+    }
+    Ok(())
+}
 
 fn main() -> Result<()> {
     let Arguments { name, repeats, json } = Arguments::parse();
     for (benchmark, run) in BENCHMARKS {
-        if name != Name::All && name != benchmark {
-            continue;
-        }
-        let report = run(repeats.max(1))?;
-        if json {
-            println!("{}", serde_json::to_string(&report)?);
-        } else {
-            println!("{report}");
+        if name == Name::All || name == benchmark {
+            run(repeats.max(1), json)?;
         }
     }
     Ok(())
