@@ -93,14 +93,16 @@ impl Worker {
     }
 
     fn work(mut self, queue: &Receiver<Job>, events: &Sender<Event<OperatorAnswer>>) {
-        for job in queue {
+        loop {
+            let waiting = !queue.is_empty();
+            let Ok(job) = queue.recv() else { return };
             let started = Instant::now();
             let cpu_before = processor_time::of_this_thread();
             let records = job.work.batch.len();
             let outcome = self.run(job.work);
             let mut host_cpu = processor_time::of_this_thread().saturating_sub(cpu_before);
             if let Some(rate) = self.options.max_rate {
-                let held = self.hold(started, records, rate);
+                let held = self.hold(started, waiting, records, rate);
                 // A lane that is held to a rate stands for an operator that costs so much.
                 host_cpu = host_cpu.max(held);
             }
@@ -140,19 +142,14 @@ impl Worker {
     }
 
     /// Sleeps until `records` more records may be finished at `rate`, and returns their share of
-    /// the time.
-    fn hold(&mut self, started: Instant, records: usize, rate: f64) -> Duration {
+    /// the time. A job that was `waiting` for the lane counts on from the end of the last one, so
+    /// that the lateness of a wake-up is made up for.
+    fn hold(&mut self, started: Instant, waiting: bool, records: usize, rate: f64) -> Duration {
         let share = Duration::from_secs_f64(records as f64 / rate);
-        // Counted on from the last job's end, not from now, so that the lateness of one wake-up
-        // is made up for at the next; after a pause, from this job's start.
-        let begin =
-            self.paced_until.map_or(started, |until| until.max(started - share.min(PACE_SLACK)));
+        let begin = self.paced_until.filter(|_| waiting).unwrap_or(started);
         let until = begin + share;
         self.paced_until = Some(until);
         std::thread::sleep(until.saturating_duration_since(Instant::now()));
         share
     }
 }
-
-/// How much lateness a lane that is held to a rate may make up for.
-const PACE_SLACK: Duration = Duration::from_millis(2);

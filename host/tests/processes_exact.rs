@@ -1,0 +1,178 @@
+//! Real text through the real program, with real runner processes: byte for byte what coreutils
+//! make of it, whatever happens to the runners.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+
+/// The licences that every Debian and Ubuntu has, one after another.
+fn licences() -> Vec<u8> {
+    let mut files: Vec<_> = fs::read_dir("/usr/share/common-licenses")
+        .expect("a Debian or Ubuntu has its licences there")
+        .map(|entry| entry.expect("the folder can be listed").path())
+        .collect();
+    files.sort();
+    files.iter().flat_map(|file| fs::read(file).expect("a licence can be read")).collect()
+}
+
+/// Writes the licences, repeated until there are `bytes` of them.
+fn write_text(path: &Path, bytes: usize) {
+    let text = licences();
+    let mut file = File::create(path).expect("a scratch file can be created");
+    for _ in 0..bytes.div_ceil(text.len()) {
+        file.write_all(&text).expect("there is room for the text");
+    }
+}
+
+/// What coreutils make of it: lower case, a token a line, nothing else.
+fn reference(text: &Path, output: &Path) {
+    let script = r#"tr 'A-Z' 'a-z' <"$1" | tr -s ' \t\n\r\v\f' '\n' | sed '/^$/d' >"$2""#;
+    let status = Command::new("sh")
+        .args(["-c", script, "reference"])
+        .args([text, output])
+        .env("LC_ALL", "C")
+        .status()
+        .expect("a shell runs");
+    assert!(status.success(), "coreutils failed: {status}");
+}
+
+fn component(name: &str) -> PathBuf {
+    let folder = std::env::var_os("OVERSPILL_GUESTS").map_or_else(
+        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")),
+        PathBuf::from,
+    );
+    let path = folder.join(name);
+    assert!(path.exists(), "{} is missing: run `cargo xtask guests` first", path.display());
+    path.canonicalize().expect("an existing path can be resolved")
+}
+
+/// A pipeline that sends everything to two runner processes.
+fn write_pipeline(folder: &Path, text: &Path, component: &Path, offload: &str) -> PathBuf {
+    let pipeline = folder.join("pipeline.toml");
+    let definition = format!(
+        r#"
+name = "exact"
+
+[source]
+kind = "lines"
+path = "{text}"
+
+[[operator]]
+name = "tokenizer"
+component = "{component}"
+input = "source"
+queue = {{ records = 200_000, bytes = "64MiB" }}
+burst = {{ targets = ["here"], offload = {offload} }}
+
+[[target]]
+name = "here"
+kind = "process"
+max_runners = 2
+slots = 2
+
+[sink]
+kind = "file"
+path = "{output}"
+input = "tokenizer"
+"#,
+        text = text.display(),
+        component = component.display(),
+        output = folder.join("output.txt").display(),
+    );
+    fs::write(&pipeline, definition).expect("a pipeline can be written");
+    pipeline
+}
+
+fn start(pipeline: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_overspill"))
+        .arg("run")
+        .arg(pipeline)
+        .args(["--json", "--quiet"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("overspill starts")
+}
+
+fn summary(child: Child) -> Value {
+    let output = child.wait_with_output().expect("overspill ends");
+    assert!(output.status.success(), "overspill ended with {}", output.status);
+    serde_json::from_slice(&output.stdout).expect("the summary is JSON")
+}
+
+fn assert_same(expected: &Path, found: &Path) {
+    let status = Command::new("cmp").args([expected, found]).status().expect("cmp runs");
+    assert!(status.success(), "{} differs from what coreutils say", found.display());
+}
+
+/// The runner processes of a host, by their parent's number.
+fn runners_of(host: u32) -> Vec<u32> {
+    let parent = format!("PPid:\t{host}");
+    let processes = fs::read_dir("/proc").expect("a Linux has /proc").flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|process: &u32| {
+            fs::read_to_string(format!("/proc/{process}/status"))
+                .is_ok_and(|status| status.lines().any(|line| line == parent))
+        })
+        .collect()
+}
+
+#[test]
+fn a_hundred_megabytes_of_licences_come_back_as_coreutils_would_write_them() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (text, expected) = (folder.path().join("text.txt"), folder.path().join("expected.txt"));
+    write_text(&text, 100_000_000);
+    reference(&text, &expected);
+    let pipeline = write_pipeline(folder.path(), &text, &component("tokenizer.wasm"), "\"always\"");
+    let summary = summary(start(&pipeline));
+    assert_eq!(summary["lost"], 0);
+    assert_eq!(summary["rejected"], 0);
+    let (offloaded, records) = (&summary["offloaded_records"], &summary["records_in"]);
+    assert!(
+        offloaded.as_f64() > records.as_f64().map(|records| records * 0.9),
+        "bursting was forced on, and yet only {offloaded} of {records} were offloaded"
+    );
+    assert_same(&expected, &folder.path().join("output.txt"));
+}
+
+#[test]
+fn killing_runners_at_random_ten_times_over_changes_not_a_byte() {
+    let seed: u64 = std::env::var("OVERSPILL_SEED").ok().map_or_else(
+        || rand::rng().random(),
+        |seed| seed.parse().expect("OVERSPILL_SEED is a number"),
+    );
+    println!("rerun with OVERSPILL_SEED={seed}");
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (text, expected) = (folder.path().join("text.txt"), folder.path().join("expected.txt"));
+    write_text(&text, 40_000_000);
+    reference(&text, &expected);
+    let tokenizer = component("tokenizer.wasm");
+    let mut killed = 0;
+    for round in 0..10 {
+        let pipeline = write_pipeline(folder.path(), &text, &tokenizer, "\"always\"");
+        let mut host = start(&pipeline);
+        while host.try_wait().expect("overspill can be asked").is_none() {
+            std::thread::sleep(Duration::from_millis(random.random_range(10..120)));
+            let runners = runners_of(host.id());
+            if runners.is_empty() {
+                continue;
+            }
+            let victim = runners[random.random_range(0..runners.len())];
+            let status = Command::new("kill").args(["-9", &victim.to_string()]).status();
+            killed += u32::from(status.is_ok_and(|status| status.success()));
+        }
+        let summary = summary(host);
+        assert_eq!(summary["lost"], 0, "round {round}, OVERSPILL_SEED={seed}");
+        assert_same(&expected, &folder.path().join("output.txt"));
+    }
+    assert!(killed >= 10, "only {killed} runners were killed: the test has shown nothing");
+    println!("{killed} runners killed");
+}
