@@ -122,7 +122,7 @@ fn random() -> impl Iterator<Item = Vec<u8>> {
     };
     (0..8 * RECORDS).map(move |record| {
         // Whole batches are ASCII, others are mixed.
-        let letters = if record / RECORDS % 2 == 0 { 12 } else { ALPHABET.len() };
+        let letters = if (record / RECORDS).is_multiple_of(2) { 12 } else { ALPHABET.len() };
         let length = next(60);
         (0..length).map(|_| ALPHABET[next(letters)]).collect::<String>().into_bytes()
     })

@@ -2,7 +2,7 @@
 //! make of it, whatever happens to the runners.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -52,8 +52,17 @@ fn component(name: &str) -> PathBuf {
     path.canonicalize().expect("an existing path can be resolved")
 }
 
-/// A pipeline that sends everything to two runner processes.
-fn write_pipeline(folder: &Path, text: &Path, component: &Path, offload: &str) -> PathBuf {
+/// Two runner processes, started as they are needed.
+const PROCESSES: &str = r#"
+[[target]]
+name = "away"
+kind = "process"
+max_runners = 2
+slots = 2
+"#;
+
+/// A pipeline that sends everything to `target`, which is called `away`.
+fn write_pipeline(folder: &Path, text: &Path, component: &Path, target: &str) -> PathBuf {
     let pipeline = folder.join("pipeline.toml");
     let definition = format!(
         r#"
@@ -68,14 +77,8 @@ name = "tokenizer"
 component = "{component}"
 input = "source"
 queue = {{ records = 200_000, bytes = "64MiB" }}
-burst = {{ targets = ["here"], offload = {offload} }}
-
-[[target]]
-name = "here"
-kind = "process"
-max_runners = 2
-slots = 2
-
+burst = {{ targets = ["away"], offload = "always" }}
+{target}
 [sink]
 kind = "file"
 path = "{output}"
@@ -111,6 +114,50 @@ fn assert_same(expected: &Path, found: &Path) {
     assert!(status.success(), "{} differs from what coreutils say", found.display());
 }
 
+/// A runner that somebody else has started, behind a URL.
+struct StandingRunner {
+    process: Child,
+    url: String,
+    /// Where its token is, for the pipeline.
+    token_file: PathBuf,
+}
+
+impl StandingRunner {
+    fn start(folder: &Path, component: &Path) -> Self {
+        let token_file = folder.join("token");
+        fs::write(&token_file, "0123456789abcdef-for-this-test-only\n")
+            .expect("a token can be written");
+        let program = std::env::current_exe().expect("this program has a place");
+        let runner = program.ancestors().nth(2).expect("cargo's folders").join("overspill-runner");
+        let mut process = Command::new(&runner)
+            .args(["--listen", "127.0.0.1:0", "--announce", "--token-file"])
+            .arg(&token_file)
+            .arg("--modules")
+            .arg(component.parent().expect("a component lies in a folder"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| {
+                let build = "cargo build --release --workspace --bin overspill-runner";
+                panic!("{}: {error}: run `{build}` first", runner.display())
+            });
+        let mut line = String::new();
+        let output = process.stdout.as_mut().expect("its output was asked for");
+        BufReader::new(output).read_line(&mut line).expect("the runner announces itself");
+        let ready: Value = serde_json::from_str(&line).expect("the announcement is JSON");
+        let address = ready["listening"].as_str().expect("it says where it listens");
+        Self { process, url: format!("http://{address}"), token_file }
+    }
+}
+
+impl Drop for StandingRunner {
+    fn drop(&mut self) {
+        // It may have ended by itself; then there is nothing to end.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
 /// The runner processes of a host, by their parent's number.
 fn runners_of(host: u32) -> Vec<u32> {
     let parent = format!("PPid:\t{host}");
@@ -130,7 +177,7 @@ fn a_hundred_megabytes_of_licences_come_back_as_coreutils_would_write_them() {
     let (text, expected) = (folder.path().join("text.txt"), folder.path().join("expected.txt"));
     write_text(&text, 100_000_000);
     reference(&text, &expected);
-    let pipeline = write_pipeline(folder.path(), &text, &component("tokenizer.wasm"), "\"always\"");
+    let pipeline = write_pipeline(folder.path(), &text, &component("tokenizer.wasm"), PROCESSES);
     let summary = summary(start(&pipeline));
     assert_eq!(summary["lost"], 0);
     assert_eq!(summary["rejected"], 0);
@@ -139,6 +186,32 @@ fn a_hundred_megabytes_of_licences_come_back_as_coreutils_would_write_them() {
         offloaded.as_f64() > records.as_f64().map(|records| records * 0.9),
         "bursting was forced on, and yet only {offloaded} of {records} were offloaded"
     );
+    assert_same(&expected, &folder.path().join("output.txt"));
+}
+
+#[test]
+fn a_runner_behind_a_url_gives_the_same_text_and_is_paid_by_the_price_in_the_file() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let (text, expected) = (folder.path().join("text.txt"), folder.path().join("expected.txt"));
+    write_text(&text, 10_000_000);
+    reference(&text, &expected);
+    let modules = folder.path().join("modules");
+    fs::create_dir(&modules).expect("a scratch folder");
+    let tokenizer = modules.join("tokenizer.wasm");
+    fs::copy(component("tokenizer.wasm"), &tokenizer).expect("a component can be copied");
+    let runner = StandingRunner::start(folder.path(), &tokenizer);
+    let target = format!(
+        "[[target]]\nname = \"away\"\nkind = \"http\"\nurl = \"{}\"\ntoken_file = \"{}\"\n\
+         price = {{ call = 0.001, compute_second = 0.0 }}\n",
+        runner.url,
+        runner.token_file.display()
+    );
+    let pipeline = write_pipeline(folder.path(), &text, &tokenizer, &target);
+    let summary = summary(start(&pipeline));
+    assert_eq!(summary["lost"], 0);
+    let calls = summary["targets"][0]["calls"].as_f64().expect("calls are counted");
+    let cost = summary["cost_usd"].as_f64().expect("the cost is a number");
+    assert!(calls > 50.0 && (cost - calls * 0.001).abs() < calls * 0.0005, "{summary}");
     assert_same(&expected, &folder.path().join("output.txt"));
 }
 
@@ -157,7 +230,7 @@ fn killing_runners_at_random_ten_times_over_changes_not_a_byte() {
     let tokenizer = component("tokenizer.wasm");
     let mut killed = 0;
     for round in 0..10 {
-        let pipeline = write_pipeline(folder.path(), &text, &tokenizer, "\"always\"");
+        let pipeline = write_pipeline(folder.path(), &text, &tokenizer, PROCESSES);
         let mut host = start(&pipeline);
         while host.try_wait().expect("overspill can be asked").is_none() {
             std::thread::sleep(Duration::from_millis(random.random_range(10..120)));

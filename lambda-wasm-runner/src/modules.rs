@@ -66,7 +66,7 @@ pub enum ModuleError {
         /// Which.
         digest: Digest,
         /// Why.
-        source: LoadError,
+        source: Box<LoadError>,
     },
     /// It doesn't take the settings.
     #[error("component {digest} can't be set up: {source}")]
@@ -74,7 +74,7 @@ pub enum ModuleError {
         /// Which.
         digest: Digest,
         /// Why.
-        source: ConfigureError,
+        source: Box<ConfigureError>,
     },
 }
 
@@ -143,7 +143,7 @@ impl Modules {
         let operator = self.operator(digest)?;
         let pool = operator
             .pool(settings, self.limits)
-            .map_err(|source| ModuleError::Configure { digest, source })?;
+            .map_err(|source| ModuleError::Configure { digest, source: Box::new(source) })?;
         // Of two threads that set up the same pool at once, the later one's is kept; both work.
         lock(&self.pools).insert(key, pool.clone());
         Ok((pool, true))
@@ -203,7 +203,7 @@ impl Modules {
         if let Some(operator) = &*operator {
             return Ok(operator.clone());
         }
-        let load = |source| ModuleError::Load { digest, source };
+        let load = |source| ModuleError::Load { digest, source: Box::new(source) };
         let found = match self.runtime.load_cached(digest).map_err(load)? {
             Some(operator) => operator,
             None => {
@@ -221,8 +221,10 @@ impl Modules {
     }
 
     fn compile(&self, digest: Digest, component: &[u8]) -> Result<Operator, ModuleError> {
-        let operator =
-            self.runtime.load(component).map_err(|source| ModuleError::Load { digest, source })?;
+        let operator = self
+            .runtime
+            .load(component)
+            .map_err(|source| ModuleError::Load { digest, source: Box::new(source) })?;
         tracing::info!(%digest, operator = operator.description().name, "component loaded");
         Ok(operator)
     }

@@ -108,7 +108,8 @@ impl Report {
             line(format_args!("{name:40}{without:>20}{with:>14}"));
         }
         let seconds = self.seconds();
-        let charts: [(&str, fn(&Run) -> Vec<Point>, fn(f64) -> String, bool); 2] = [
+        type Chart<'a> = (&'a str, fn(&Run) -> Vec<Point>, fn(f64) -> String, bool);
+        let charts: [Chart<'_>; 2] = [
             ("events waiting", Run::waiting, count, false),
             ("latency p99 (logarithmic)", Run::latency, milliseconds, true),
         ];

@@ -32,7 +32,7 @@ pub enum EngineError {
         /// The file.
         path: PathBuf,
         /// Why.
-        cause: LoadError,
+        cause: Box<LoadError>,
     },
     /// A component refuses its settings.
     #[error("operator `{operator}`: {cause}")]
@@ -40,7 +40,7 @@ pub enum EngineError {
         /// The operator's name.
         operator: String,
         /// Why.
-        cause: ConfigureError,
+        cause: Box<ConfigureError>,
     },
     /// A target can't be set up.
     #[error(transparent)]

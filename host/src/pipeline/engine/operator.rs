@@ -73,7 +73,7 @@ impl Prepared {
         let operator = place.runtime.load(&bytes).map_err(|cause| EngineError::Load {
             operator: name.clone(),
             path: path.clone(),
-            cause,
+            cause: Box::new(cause),
         })?;
         let limits = Limits {
             deadline: definition.limits.deadline,
@@ -81,9 +81,9 @@ impl Prepared {
             output: definition.limits.output,
             ..Limits::default()
         };
-        let pool = operator
-            .pool(&definition.settings, limits)
-            .map_err(|cause| EngineError::Configure { operator: name.clone(), cause })?;
+        let pool = operator.pool(&definition.settings, limits).map_err(|cause| {
+            EngineError::Configure { operator: name.clone(), cause: Box::new(cause) }
+        })?;
         let mut targets = Vec::new();
         if let (Some(burst), Some(thread)) = (&definition.burst, place.offload)
             && may_burst(definition)

@@ -103,7 +103,7 @@ impl Counters {
             }),
             memory_bytes: memory,
             offloaded_records: snapshot.offloaded_records,
-            in_flight_records: in_flight_records,
+            in_flight_records,
             duplicates_dropped: snapshot.duplicates_dropped,
             leverage: snapshot.leverage,
             targets: snapshot.targets.iter().map(target_progress).collect(),

@@ -50,8 +50,12 @@ impl OperatorAnswer {
     /// # Errors
     /// When all output together is more than a batch can hold.
     pub(super) fn into_emission(self) -> Result<Emission, EmissionError> {
-        let parts = self.0;
-        Emission::concat_with(parts.iter().map(|(part, input)| (part.clone(), input)).collect())
+        let (parts, inputs): (Vec<_>, Vec<_>) = self.0.into_iter().unzip();
+        match <[Emission; 1]>::try_from(parts) {
+            // As it nearly always is: nothing to join.
+            Ok([whole]) => Ok(whole),
+            Err(parts) => Emission::concat_with(parts.into_iter().zip(&inputs).collect()),
+        }
     }
 }
 
