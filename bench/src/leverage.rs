@@ -22,9 +22,9 @@ struct Case {
 pub(crate) fn run(repeats: usize) -> Result<Report> {
     // Rounds of `spin` for 10 microseconds of work: 1,000 take about 2.
     let operators = [
-        ("pass-through", "nexmark-q0", None, 200_000, 5),
-        ("tokenizer", "tokenizer", None, 200_000, 5),
-        ("spin, about 10 µs", "spin", Some(5_000), 100_000, 1),
+        ("pass-through", "identity", None, 200_000, 15),
+        ("tokenizer", "tokenizer", None, 200_000, 15),
+        ("spin, about 10 µs", "spin", Some(5_000), 100_000, 2),
     ];
     let mut cases = Vec::new();
     for (_, guest, rounds, lines, repeat) in operators {

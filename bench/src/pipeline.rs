@@ -15,7 +15,7 @@ const FLINK_NANOSECONDS: f64 = 1_900.0;
 /// # Errors
 /// When a run fails.
 pub(crate) fn run(repeats: usize) -> Result<Report> {
-    let repeat = 10;
+    let repeat = 20;
     let file = text::lines(200_000)?;
     let pipeline = program::pipeline(
         "pipeline",

@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
 use crate::harness::{self, Report};
 use crate::program;
@@ -32,9 +33,14 @@ pub(crate) fn run(repeats: usize) -> Result<Report> {
             ),
         )
     };
-    let cases = [pipeline("never")?, pipeline("always")?];
+    let cases = [(pipeline("never")?, 0.0), (pipeline("always")?, 1.0)];
     // Runs are short: many of them cost little.
-    let results = harness::interleaved(&cases, repeats * 4, |case| first_output(case))?;
+    let results = harness::interleaved(&cases, repeats * 4, |(pipeline, offloaded)| {
+        let (milliseconds, summary) = first_output(pipeline)?;
+        let by_runner = program::number(&summary, "/offloaded_records")?;
+        ensure!(by_runner == *offloaded, "{by_runner} records were offloaded: {summary}");
+        Ok(milliseconds)
+    })?;
     let mut report = Report::new(
         "startup",
         "a file of one line -> tokenizer, compiled before -> standard output",
@@ -45,10 +51,15 @@ pub(crate) fn run(repeats: usize) -> Result<Report> {
     Ok(report)
 }
 
-/// Milliseconds from the start of the program to its first output.
-fn first_output(pipeline: &PathBuf) -> Result<f64> {
+/// Milliseconds from the start of the program to its first output, and its summary.
+fn first_output(pipeline: &Path) -> Result<(f64, Value)> {
     let mut command = Command::new(program::overspill()?);
-    command.arg("run").arg(pipeline).stdin(Stdio::null()).stderr(Stdio::piped());
+    command
+        .arg("run")
+        .arg(pipeline)
+        .args(["--json", "--quiet"])
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped());
     let start = Instant::now();
     let mut child = command.stdout(Stdio::piped()).spawn().context("can't start overspill")?;
     let mut first = [0];
@@ -56,10 +67,9 @@ fn first_output(pipeline: &PathBuf) -> Result<f64> {
     let read = output.read(&mut first)?;
     let took = start.elapsed();
     let output = child.wait_with_output()?;
-    ensure!(
-        output.status.success() && read == 1 && first == *b"o",
-        "no word came out: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(took.as_secs_f64() * 1e3)
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success() && read == 1 && first == *b"o", "no word came out: {said}");
+    // The summary is where the records are not.
+    let summary = said.lines().last().context("no summary")?;
+    Ok((took.as_secs_f64() * 1e3, serde_json::from_str(summary).context("the summary")?))
 }
