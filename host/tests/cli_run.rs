@@ -187,30 +187,20 @@ fn get(port: u16) -> std::io::Result<String> {
 }
 
 #[test]
-fn a_compiled_tokenizer_has_its_first_record_out_within_100_ms() {
+fn the_first_record_is_out_while_the_input_is_still_open() {
     let folder =
         tokenizer("[source]\nkind = \"lines\"\npath = \"-\"", "[sink]\nkind = \"stdout\"\n");
-    // The first run compiles the component, if no one has done so before.
-    let first_record = || {
-        let start = Instant::now();
-        let mut child = command(folder.path(), &["--quiet"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut stdin = child.stdin.take().unwrap();
-        stdin.write_all(b"Hello World\n").unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let taken = start.elapsed();
-        drop(stdin);
-        child.wait().unwrap();
-        assert_eq!(line, "hello\n");
-        taken
-    };
-    first_record();
-    // The best of some: other tests take the processors too.
-    let best = (0..10).map(|_| first_record()).min().unwrap();
-    assert!(best < Duration::from_millis(100), "the first record took {best:?}");
+    let mut child = command(folder.path(), &["--quiet"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"Hello World\n").unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "hello\n");
+    drop(stdin);
+    child.wait().unwrap();
 }

@@ -11,7 +11,8 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::http::{TOKEN, start_runner};
 use crate::support::{call, guest, runner};
 
-const CALLS: u32 = 5000;
+const ROUNDS: u32 = 21;
+const CALLS: u32 = 250;
 
 /// The processor time of this thread, on which all of a call's work here happens.
 fn processor_time() -> Duration {
@@ -45,21 +46,29 @@ async fn measure(name: &str, target: &dyn Target, module: &Module) {
     for _ in 0..200 {
         target.invoke(next()).await;
     }
-    let (begun, cpu, before) = (Instant::now(), processor_time(), ticks());
+    let (begun, before) = (Instant::now(), ticks());
     let (mut compute, mut sizes) = (Duration::ZERO, (0, 0));
-    for _ in 0..CALLS {
-        let answered = target.invoke(next()).await;
-        assert!(matches!(answered.outcome, Outcome::Done(_)), "{:?}", answered.outcome);
-        compute += answered.compute;
-        sizes = (answered.bytes_out, answered.bytes_in);
+    let mut costs = Vec::new();
+    for _ in 0..ROUNDS {
+        let cpu = processor_time();
+        for _ in 0..CALLS {
+            let answered = target.invoke(next()).await;
+            assert!(matches!(answered.outcome, Outcome::Done(_)), "{:?}", answered.outcome);
+            compute += answered.compute;
+            sizes = (answered.bytes_out, answered.bytes_in);
+        }
+        costs.push((processor_time() - cpu) / CALLS);
     }
+    costs.sort_unstable();
     let (user, kernel) = (ticks().0 - before.0, ticks().1 - before.1);
     println!(
-        "{name}: {:?} ({user} to {kernel} ticks in user space and kernel) of this host's processor a call, round trip {:?}, of which guest {:?}; {} \
-         bytes out, {} in",
-        (processor_time() - cpu) / CALLS,
-        begun.elapsed() / CALLS,
-        compute / CALLS,
+        "{name}: {:?} of this host's processor a call (median of {ROUNDS} rounds of {CALLS}; best \
+         {:?}; {user} to {kernel} ticks in user space and kernel), round trip {:?}, of which guest \
+         {:?}; {} bytes out, {} in",
+        costs[costs.len() / 2],
+        costs[0],
+        begun.elapsed() / (ROUNDS * CALLS),
+        compute / (ROUNDS * CALLS),
         sizes.0,
         sizes.1
     );

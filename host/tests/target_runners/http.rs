@@ -121,7 +121,7 @@ async fn answered_with(bytes: &'static [u8], hold: bool) -> Outcome<Emission> {
     call.deadline = Instant::now() + Duration::from_millis(500);
     let begun = Instant::now();
     let outcome = target(&url, &module, TOKEN).invoke(call).await.outcome;
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
     outcome
 }
 

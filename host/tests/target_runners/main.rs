@@ -7,3 +7,7 @@ mod determinism;
 mod http;
 mod process;
 mod support;
+
+/// The allocator of the program, so that what a call costs here is what it costs there.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
