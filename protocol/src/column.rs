@@ -79,8 +79,12 @@ impl Column {
         }
         let mut offsets = Vec::with_capacity(ends.len() + 1);
         offsets.push(0_i32);
-        // Every end is at most `last`, which fits.
-        offsets.extend(ends.iter().map(|&end| end as i32));
+        // In pieces, as a copy of much memory to four bytes behind the same place of another page,
+        // which an allocator easily makes of this, takes some processors sixteen times as long.
+        for piece in ends.chunks(256) {
+            // Every end is at most `last`, which fits.
+            offsets.extend(piece.iter().map(|&end| end as i32));
+        }
         Ok(Self::from_sound(offsets.into(), data))
     }
 
