@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use hyper::{HeaderMap, StatusCode, header};
 use overspill_protocol::{Digest, Emission, FailCode, Limits, Reply, WireError};
 use serde::Deserialize;
@@ -28,6 +28,51 @@ impl Received {
             .and_then(|value| value.to_str().ok()?.trim().parse().ok())
             .map(Duration::from_secs);
         Self { status, retry_after, body }
+    }
+}
+
+/// From how many bytes on a piece is worth keeping in the connection's buffer, which it keeps
+/// alive as a whole: up to 400 KiB.
+const WORTH_SHARING: usize = 32 << 10;
+
+/// A body of which the pieces come one by one.
+///
+/// A large body that comes in one piece, as most do on one machine, is not copied: copying was the
+/// largest part of what an answer costs the host outside the kernel.
+pub(super) struct Joined {
+    announced: usize,
+    whole: Option<Bytes>,
+    copied: BytesMut,
+}
+
+impl Joined {
+    /// A body that is said to have `announced` bytes; 0 when nothing was said.
+    pub(super) fn new(announced: usize) -> Self {
+        Self { announced, whole: None, copied: BytesMut::new() }
+    }
+
+    /// How many bytes have come.
+    pub(super) fn len(&self) -> usize {
+        self.whole.as_ref().map_or(0, Bytes::len) + self.copied.len()
+    }
+
+    /// Appends a piece.
+    pub(super) fn push(&mut self, piece: Bytes) {
+        if self.len() == 0 && piece.len() == self.announced && piece.len() >= WORTH_SHARING {
+            self.whole = Some(piece);
+            return;
+        }
+        self.copied.reserve(self.announced.saturating_sub(self.copied.len()).max(piece.len()));
+        if let Some(whole) = self.whole.take() {
+            // More than was announced.
+            self.copied.extend_from_slice(&whole);
+        }
+        self.copied.extend_from_slice(&piece);
+    }
+
+    /// The body.
+    pub(super) fn finish(self) -> Bytes {
+        self.whole.unwrap_or_else(|| self.copied.freeze())
     }
 }
 
@@ -235,6 +280,33 @@ mod tests {
 
     fn is_failed(outcome: &Outcome<Emission>, retry: bool) -> bool {
         matches!(outcome, Outcome::Failed { retryable, .. } if *retryable == retry)
+    }
+
+    #[test]
+    fn a_body_is_the_same_in_however_many_pieces_it_comes() {
+        let body: Bytes = (0..100_000_u32).map(|n| n as u8).collect();
+        for announced in [0, body.len(), body.len() / 2, 40_000, 2 * body.len()] {
+            for piece in [1_000, 40_000, body.len()] {
+                let mut joined = Joined::new(announced);
+                for at in (0..body.len()).step_by(piece) {
+                    assert_eq!(joined.len(), at);
+                    joined.push(body.slice(at..body.len().min(at + piece)));
+                }
+                assert!(joined.finish() == body, "{announced} announced, {piece} at a time");
+            }
+        }
+    }
+
+    #[test]
+    fn a_large_body_in_one_piece_is_not_copied_and_a_small_one_does_not_keep_its_buffer() {
+        let buffer = Bytes::from(vec![7; 400 << 10]);
+        let is_shared = |len| {
+            let mut joined = Joined::new(len);
+            joined.push(buffer.slice(..len));
+            joined.finish().as_ptr() == buffer.as_ptr()
+        };
+        assert!(is_shared(WORTH_SHARING));
+        assert!(!is_shared(WORTH_SHARING - 1));
     }
 
     #[test]

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use overspill_protocol::{Compression, Emission};
 use reqwest::{Method, Url, header};
 use tokio::sync::Mutex;
 
-use super::answer::{self, Asked, Meaning, Received};
+use super::answer::{self, Asked, Joined, Meaning, Received};
 use super::{
     Answered, BoxFuture, Call, Module, Observer, Secret, Target, TargetError, TargetEvent,
 };
@@ -198,16 +198,16 @@ async fn exchange(
     if announced > limit as u64 {
         return Err(too_long());
     }
-    let mut body = BytesMut::with_capacity(announced as usize);
+    let mut body = Joined::new(announced as usize);
     loop {
         match response.chunk().await {
             Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(too_long()),
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(Some(chunk)) => body.push(chunk),
             Ok(None) => break,
             Err(error) => return Err(lost("the answer broke off", &error)),
         }
     }
-    Ok(Received::new(response.status(), response.headers(), body.freeze()))
+    Ok(Received::new(response.status(), response.headers(), body.finish()))
 }
 
 /// An error with all its causes, less the URL, which the log line has already.

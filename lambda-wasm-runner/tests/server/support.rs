@@ -111,6 +111,8 @@ pub(crate) struct Response {
     /// The status code.
     pub(crate) status: u16,
     headers: Vec<(String, String)>,
+    /// Bytes in front of the body.
+    pub(crate) head: usize,
     /// The body.
     pub(crate) body: Bytes,
 }
@@ -142,13 +144,14 @@ impl Client {
         let status = line.split(' ').nth(1).unwrap_or_else(|| panic!("no status: {line:?}"));
         let status = status.parse().unwrap();
         let mut headers = Vec::new();
+        let mut head = line.len();
         loop {
             let mut line = String::new();
-            self.stream.read_line(&mut line).unwrap();
+            head += self.stream.read_line(&mut line).unwrap();
             let Some((name, value)) = line.trim_end().split_once(": ") else { break };
             headers.push((name.to_ascii_lowercase(), value.to_owned()));
         }
-        let mut response = Response { status, headers, body: Bytes::new() };
+        let mut response = Response { status, headers, head, body: Bytes::new() };
         let len = response.header("content-length").map_or(0, |len| len.parse().unwrap());
         let mut body = vec![0; len];
         self.stream.read_exact(&mut body).unwrap();

@@ -104,8 +104,10 @@ impl<W: Work> Core<W> {
             target.charge(taken);
         }
         target.counts.cold_starts += u64::from(cold);
-        // Processor time that brought nothing back counts too; the module is sent only once.
-        if !attempt.with_module && !matches!(outcome, Outcome::NeedModule) {
+        // Processor time that brought nothing back counts too. What comes once for a runner, its
+        // start or sending it the module, tells nothing of the calls that follow: with it, the
+        // first answers of a burst would get the target refused.
+        if !cold && !attempt.with_module && !matches!(outcome, Outcome::NeedModule) {
             target.processor.sample(done.unwrap_or(0), host_cpu);
         }
         if let Some(records) = done {

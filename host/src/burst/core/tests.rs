@@ -110,16 +110,20 @@ impl Story {
     }
 
     fn ends(&mut self, run: &Run, outcome: Outcome<Answered>) -> Vec<Run> {
+        self.ends_after(run, outcome, MILLISECOND, false)
+    }
+
+    fn ends_after(
+        &mut self,
+        run: &Run,
+        outcome: Outcome<Answered>,
+        host_cpu: Duration,
+        cold: bool,
+    ) -> Vec<Run> {
         self.now = self.now + MILLISECOND;
         self.core.handle(
             self.now,
-            Event::Answered {
-                attempt: run.attempt,
-                outcome,
-                taken: MILLISECOND,
-                host_cpu: MILLISECOND,
-                cold: false,
-            },
+            Event::Answered { attempt: run.attempt, outcome, taken: MILLISECOND, host_cpu, cold },
         );
         self.poll()
     }
@@ -453,4 +457,22 @@ fn nothing_is_sent_away_while_the_output_is_the_bottleneck() {
     story.core.output_blocked(story.now, false);
     assert_eq!(away(&story.pass(MILLISECOND)), 0, "it was blocked just now");
     assert!(away(&story.pass(MILLISECOND)) > 0);
+}
+
+#[test]
+fn the_start_of_a_runner_does_not_count_against_its_leverage() {
+    let mut story = Story::new(policy(Offload::Always, 1));
+    (0..5).for_each(|_| story.core.local.sample(10, MILLISECOND, MILLISECOND));
+    let mut answer = |host_cpu, cold| {
+        let run = only(story.submit());
+        let whole = Outcome::Done(Answered(vec![run.work.clone()]));
+        story.ends_after(&run, whole, host_cpu, cold);
+        story.core.leverage(0)
+    };
+    for _ in 0..5 {
+        assert_eq!(answer(SECOND, true), None, "nothing is known yet");
+    }
+    (0..2).for_each(|_| assert_eq!(answer(MILLISECOND / 4, false), None));
+    let leverage = answer(MILLISECOND / 4, false).expect("three batches tell it");
+    assert!((leverage - 4.0).abs() < 1e-9, "{leverage}");
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
@@ -45,7 +45,8 @@ impl OffloadThread {
             let _ = runtime.block_on(stopped);
             runtime.shutdown_timeout(Duration::from_secs(1));
         })?;
-        Ok(Self { handle, meter: Arc::default(), stop, thread })
+        let meter = Arc::new(Meter::new(thread.thread().id()));
+        Ok(Self { handle, meter, stop, thread })
     }
 
     /// Where targets live, and where their futures are polled.
@@ -61,13 +62,28 @@ impl OffloadThread {
 }
 
 /// Shares out the thread's processor time among the calls: each pays for what was used since the
-/// call before it ended. Summed over a burst this is exact.
-#[derive(Default)]
+/// call before it ended. Summed over a burst this is exact, but for what [`Meter::forgive`] leaves
+/// out.
 struct Meter {
+    thread: ThreadId,
     charged: Mutex<Duration>,
 }
 
 impl Meter {
+    fn new(thread: ThreadId) -> Self {
+        Self { thread, charged: Mutex::default() }
+    }
+
+    /// Charges no call for what was used until now. To start a runner takes as long as to send
+    /// dozens of batches, and once it is up that tells nothing of the calls to come: on the bill of
+    /// the next call it could get the target refused for its leverage.
+    fn forgive(&self) {
+        if std::thread::current().id() == self.thread {
+            self.charge();
+        }
+    }
+
+    /// What was used since the last time, by the thread that this is called on.
     fn charge(&self) -> Duration {
         let now = processor_time::of_this_thread();
         let mut charged = self.charged.lock().unwrap_or_else(PoisonError::into_inner);
@@ -117,9 +133,10 @@ impl OffloadLanes {
         events: Sender<Event<OperatorAnswer>>,
     ) -> Self {
         for (number, OffloadTarget { target, .. }) in targets.iter().enumerate() {
-            let events = events.clone();
+            let (events, meter) = (events.clone(), Arc::clone(&thread.meter));
             target.observe(Box::new(move |event| {
                 let target = TargetId(number);
+                meter.forgive();
                 // The driver has gone when nobody listens; then nobody needs to know.
                 let _ = events.send(match event {
                     TargetEvent::Runners { up } => Event::Runners { target, up },

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body as _, Incoming};
 use hyper::client::conn::http1;
@@ -15,6 +15,7 @@ use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
 use overspill_protocol::Emission;
 use serde::Deserialize;
+use socket2::SockRef;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::process::{Child, ChildStderr, ChildStdin, Command};
@@ -22,13 +23,17 @@ use tokio::sync::Notify;
 
 use super::ProcessOptions;
 use crate::burst::Outcome;
-use crate::target::answer::{self, Received};
+use crate::target::answer::{self, Joined, Received};
 use crate::target::{Module, Secret};
 
 type Connection = http1::SendRequest<Full<Bytes>>;
 
 /// How much of what a runner writes to standard error is kept for the error message.
 const LAST_WORDS: usize = 2048;
+
+/// How many bytes the kernel may hold of what is on its way to a runner, as far as the machine's
+/// limit allows it. What fits goes in one system call, and needn't wait for the runner to read.
+const SEND_BUFFER: usize = 1 << 20;
 
 /// A runner that takes calls.
 pub(super) struct Runner {
@@ -137,6 +142,8 @@ impl Runner {
         let stream = UnixStream::connect(&self.socket)
             .await
             .map_err(|error| format!("cannot connect to runner {}: {error}", self.id))?;
+        // Without it, larger batches go in pieces.
+        let _ = SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| format!("runner {} takes no HTTP: {error}", self.id))?;
@@ -237,15 +244,15 @@ async fn collect(mut body: Incoming, limit: usize) -> Result<Bytes, Option<hyper
     if announced > limit as u64 {
         return Err(None);
     }
-    let mut bytes = BytesMut::with_capacity(announced as usize);
+    let mut joined = Joined::new(announced as usize);
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(Some)?.into_data() else { continue };
-        if bytes.len() + data.len() > limit {
+        if joined.len() + data.len() > limit {
             return Err(None);
         }
-        bytes.extend_from_slice(&data);
+        joined.push(data);
     }
-    Ok(bytes.freeze())
+    Ok(joined.finish())
 }
 
 fn command(executable: &Path, options: &ProcessOptions) -> Command {

@@ -11,6 +11,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
@@ -22,6 +23,9 @@ use crate::metric_definitions::Metrics;
 
 /// How long to wait when no connection can be accepted, as when there are no file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How many bytes the kernel may hold of answers that a caller on this machine has yet to take, as
+/// far as the machine's limit allows it. An answer that comes in one piece costs the caller least.
+const SEND_BUFFER: usize = 1 << 20;
 
 /// An open listening socket.
 pub(super) enum Listener {
@@ -80,7 +84,12 @@ impl Listener {
     async fn accept(&self) -> std::io::Result<Accepted> {
         match self {
             Self::Tcp(listener, _) => Ok(Accepted::Tcp(listener.accept().await?.0)),
-            Self::Unix(listener, _) => Ok(Accepted::Unix(listener.accept().await?.0)),
+            Self::Unix(listener, _) => {
+                let stream = listener.accept().await?.0;
+                // Without it, larger answers go in pieces.
+                let _ = SockRef::from(&stream).set_send_buffer_size(SEND_BUFFER);
+                Ok(Accepted::Unix(stream))
+            }
         }
     }
 }
