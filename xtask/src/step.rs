@@ -45,11 +45,20 @@ pub fn run(command: &mut Command) -> Result<()> {
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(crate::root());
-    // What the outer cargo set for this program is not meant for the inner one.
-    for variable in ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "CARGO_PKG_VERSION"] {
-        command.env_remove(variable);
+    // What the outer cargo set for this program is not meant for the inner one: some build scripts
+    // (ring's) run again when they see it, and take minutes.
+    for (variable, _) in std::env::vars_os() {
+        if is_of_this_package(&variable.to_string_lossy()) {
+            command.env_remove(variable);
+        }
     }
     command
+}
+
+fn is_of_this_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_", "CARGO_PRIMARY_"]
+        .iter()
+        .any(|prefix| variable.starts_with(prefix))
 }
 
 /// A command as one would type it.
@@ -102,6 +111,16 @@ mod tests {
     fn a_failed_step_names_itself() {
         let error = step("the thing", || -> Result<()> { bail!("why") }).expect_err("it fails");
         assert_eq!(format!("{error:#}"), "step \"the thing\" failed: why");
+    }
+
+    #[test]
+    fn the_inner_cargo_sees_nothing_of_this_package() {
+        // Cargo sets it for this test, as it does for `cargo xtask`.
+        assert!(std::env::var_os("CARGO_PKG_VERSION").is_some());
+        let removed =
+            |name: &str| cargo().get_envs().any(|(key, value)| key == name && value.is_none());
+        assert!(removed("CARGO_PKG_VERSION") && removed("CARGO_MANIFEST_DIR"));
+        assert!(!is_of_this_package("CARGO_TARGET_DIR") && !is_of_this_package("CARGO_HOME"));
     }
 
     #[test]
