@@ -15,6 +15,7 @@ impl FlatMap for Identity {
         Ok(Self)
     }
 
+    #[inline]
     fn flat_map(&self, record: Record<'_>, out: &mut Emitter) -> Result<(), Rejection> {
         out.emit(record.value);
         Ok(())

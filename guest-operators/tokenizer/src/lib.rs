@@ -12,16 +12,20 @@ mod ascii;
 mod fields;
 mod unicode;
 
+use std::cell::RefCell;
+
 use overspill_operator::{
     Description, Emitter, FlatMap, Record, Rejection, Setting, SettingError, Settings,
 };
 
+use ascii::Chunk;
 use fields::Fields;
 
 /// Splits text into lower-case words.
 #[derive(Debug)]
 pub struct Tokenizer {
     fields: Option<Fields>,
+    chunk: RefCell<Chunk>,
 }
 
 impl FlatMap for Tokenizer {
@@ -40,21 +44,33 @@ impl FlatMap for Tokenizer {
                 Some(Fields::new(paths).map_err(|expected| settings.refuse("field", &expected))?)
             }
         };
-        Ok(Self { fields })
+        Ok(Self { fields, chunk: RefCell::new(Chunk::new()) })
     }
 
-    #[inline]
+    #[inline(always)]
     fn flat_map(&self, record: Record<'_>, out: &mut Emitter) -> Result<(), Rejection> {
+        let chunk = &mut *self.chunk.borrow_mut();
         match &self.fields {
-            None => words(record.value, out),
-            Some(fields) => fields.read(record.value, |text| words(text.as_bytes(), out)),
+            None => words(record.value, chunk, out),
+            Some(fields) => words_of_fields(fields, record.value, chunk, out),
         }
     }
 }
 
-#[inline]
-fn words(text: &[u8], out: &mut Emitter) -> Result<(), Rejection> {
-    match ascii::words(text, out) {
+/// Not inlined, so that the way of plain text stays short.
+#[inline(never)]
+fn words_of_fields(
+    fields: &Fields,
+    record: &[u8],
+    chunk: &mut Chunk,
+    out: &mut Emitter,
+) -> Result<(), Rejection> {
+    fields.read(record, |text| words(text.as_bytes(), chunk, out))
+}
+
+#[inline(always)]
+fn words(text: &[u8], chunk: &mut Chunk, out: &mut Emitter) -> Result<(), Rejection> {
+    match ascii::words(text, chunk, out) {
         true => Ok(()),
         false => unicode::words(text, out),
     }

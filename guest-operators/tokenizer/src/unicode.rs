@@ -3,6 +3,7 @@
 use overspill_operator::{Emitter, Rejection};
 
 /// Emits the words of a text.
+#[inline(never)]
 pub(crate) fn words(text: &[u8], out: &mut Emitter) -> Result<(), Rejection> {
     let text = str::from_utf8(text).map_err(|error| {
         let at = error.valid_up_to();

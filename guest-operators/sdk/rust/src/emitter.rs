@@ -74,7 +74,7 @@ impl Emitter {
     }
 
     /// Emits a record with the key and the event time of the input record.
-    #[inline]
+    #[inline(always)]
     pub fn emit(&mut self, value: &[u8]) {
         self.room(value.len(), 1);
         self.data[self.used..][..value.len()].copy_from_slice(value);
@@ -135,6 +135,7 @@ impl Emitter {
     }
 
     /// How many records have been emitted in this batch.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.records
     }

@@ -42,6 +42,15 @@ impl Bytes16 {
     }
 }
 
+impl std::ops::BitOr for Bytes16 {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitor(self, other: Self) -> Self {
+        Self(imp::or(self.0, other.0))
+    }
+}
+
 impl std::fmt::Debug for Bytes16 {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut bytes = [0; 16];
@@ -70,16 +79,22 @@ mod imp {
 
     #[inline(always)]
     pub(super) fn to_lower_case(vector: Vector) -> Vector {
+        // At most, not less than: the processor has the former.
         let from_a = u8x16_sub(vector, u8x16_splat(b'A'));
-        let upper = u8x16_lt(from_a, u8x16_splat(26));
+        let upper = u8x16_le(from_a, u8x16_splat(25));
         v128_or(vector, v128_and(upper, u8x16_splat(0x20)))
     }
 
     #[inline(always)]
     pub(super) fn white_space(vector: Vector) -> u16 {
         let from_tab = u8x16_sub(vector, u8x16_splat(b'\t'));
-        let control = u8x16_lt(from_tab, u8x16_splat(5));
+        let control = u8x16_le(from_tab, u8x16_splat(4));
         u8x16_bitmask(v128_or(control, u8x16_eq(vector, u8x16_splat(b' '))))
+    }
+
+    #[inline(always)]
+    pub(super) fn or(one: Vector, other: Vector) -> Vector {
+        v128_or(one, other)
     }
 
     #[inline(always)]
@@ -134,6 +149,12 @@ mod imp {
     }
 
     #[inline(always)]
+    pub(super) fn or(one: Vector, other: Vector) -> Vector {
+        // SAFETY: SSE2 is part of the architecture.
+        unsafe { _mm_or_si128(one, other) }
+    }
+
+    #[inline(always)]
     pub(super) fn not_ascii(vector: Vector) -> u16 {
         // SAFETY: SSE2 is part of the architecture.
         unsafe { _mm_movemask_epi8(vector) as u16 }
@@ -162,6 +183,11 @@ mod imp {
     #[inline(always)]
     pub(super) fn white_space(vector: Vector) -> u16 {
         mask(vector, |byte| byte == b' ' || byte.wrapping_sub(b'\t') < 5)
+    }
+
+    #[inline(always)]
+    pub(super) fn or(one: Vector, other: Vector) -> Vector {
+        std::array::from_fn(|place| one[place] | other[place])
     }
 
     #[inline(always)]
