@@ -58,7 +58,6 @@ mod engine;
 mod epoch;
 mod error;
 mod instance;
-mod join;
 mod limits;
 mod load;
 mod pool;

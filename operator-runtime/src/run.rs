@@ -20,7 +20,6 @@ use std::time::{Duration, Instant};
 
 use overspill_protocol::{Batch, Cause, Emission, EmissionError, Rejection};
 
-use crate::join::{cut, join};
 use crate::limits::{LimitExceeded, LimitName};
 use crate::pool::Instance;
 use crate::{Fault, RunError};
@@ -264,13 +263,13 @@ impl Driver<'_> {
         }
         let fitting = fitting(&emission, room);
         if fitting > 0 {
-            self.add(cut(&emission, fitting));
+            self.add(emission.slice(0..fitting));
         } else if self.done == 0 {
             let limit = LimitExceeded {
                 name: LimitName::Output,
                 limit: room as u64,
                 current: 0,
-                requested: Some(cut(&emission, 1).bytes() as u64),
+                requested: Some(emission.slice(0..1).bytes() as u64),
             };
             let reason = limit.to_string();
             self.add(rejection(&Fault {
@@ -290,12 +289,32 @@ impl Driver<'_> {
     }
 }
 
+/// The answer for the first records of `batch`, of which `parts` are the answers in order. When
+/// they are too long for one column, it is that of the first part alone.
+fn join(mut parts: Vec<Emission>, batch: &Batch) -> Emission {
+    match parts.len() {
+        0 => return Emission::empty(),
+        1 => return parts.remove(0),
+        _ => {}
+    }
+    let mut begin = 0;
+    let inputs: Vec<Batch> = parts
+        .iter()
+        .map(|part| {
+            let end = begin + part.inputs();
+            batch.slice(std::mem::replace(&mut begin, end)..end)
+        })
+        .collect();
+    let first = parts[0].clone();
+    Emission::concat_with(parts.into_iter().zip(&inputs).collect()).unwrap_or(first)
+}
+
 /// How many input records' answers fit into `room` bytes.
 fn fitting(emission: &Emission, room: usize) -> usize {
     let (mut low, mut high) = (0, emission.inputs());
     while low < high {
         let middle = low + (high - low).div_ceil(2);
-        match cut(emission, middle).bytes() <= room {
+        match emission.slice(0..middle).bytes() <= room {
             true => low = middle,
             false => high = middle - 1,
         }
