@@ -17,6 +17,10 @@ use clap::{Parser, ValueEnum};
 
 use harness::Report;
 
+/// The allocator of the programs that are measured.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Measures what Overspill costs. Prints the machine, medians and ratios.
 #[derive(Parser)]
 #[command(after_help = "Example:\n  overspill-bench leverage --json")]
