@@ -440,7 +440,11 @@ mod tests {
                 spike: Some(Latency { records: 600, ..Default::default() }),
                 ..Default::default()
             },
-            burst: BurstTimes { first_offload: Some(Time(10_050_000)), ..Default::default() },
+            burst: BurstTimes {
+                onset: Some(Time(10_000_000)),
+                first_offload: Some(Time(10_050_000)),
+                ..Default::default()
+            },
             wall: Duration::from_secs(3),
             ..Default::default()
         }
