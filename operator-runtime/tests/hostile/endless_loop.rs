@@ -1,6 +1,6 @@
 //! A record on which the operator never comes back.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use overspill_operator_runtime::{Call, LimitName, Limits};
 use overspill_protocol::Cause;

@@ -103,15 +103,15 @@ impl Runner {
             Ok(Err(())) => {
                 drop(lifeline);
                 let status = match tokio::time::timeout(options.grace, child.wait()).await {
-                    Ok(Ok(status)) => format!("it ended ({status})"),
-                    _ => "it did not announce itself as a runner does".to_owned(),
+                    Ok(Ok(status)) => format!("ended before it took calls ({status})"),
+                    _ => "is no runner: it did not announce itself as one does".to_owned(),
                 };
                 // Whatever it is, it doesn't stay.
                 let _ = child.start_kill();
                 // What it wrote may still be on its way.
                 let _ = tokio::time::timeout(options.grace, stderr).await;
                 let said = said(&last_words);
-                return Err(format!("`{}` is no runner: {status}{said}", executable.display()));
+                return Err(format!("`{}` {status}{said}", executable.display()));
             }
             Err(_) => {
                 return Err(format!(
