@@ -81,10 +81,20 @@ definitions! {
         "Share of the input records answered since the last progress that came from remote lanes, 0 to 1.";
     OPERATOR_IN_FLIGHT = Gauge "overspill_operator_in_flight_records" in Count:
         "Input records that are at targets.";
-    OPERATOR_DUPLICATES = Counter "overspill_operator_duplicates_dropped_records_total" in Count:
-        "Records of answers that were dropped because their input had been answered already.";
+    OPERATOR_DUPLICATES = Counter "overspill_operator_duplicates_dropped_total" in Count:
+        "Answers that were dropped because their records had been answered already.";
     OPERATOR_LEVERAGE = Gauge "overspill_operator_leverage_ratio" in Count:
         "Local processor time of a record over the host's processor time for offloading one; below 1, bursting would make things worse.";
+    OPERATOR_BURSTING = Gauge "overspill_operator_bursting" in Count:
+        "1 while the operator bursts, else 0.";
+    OPERATOR_PREDICTED_WAIT = Gauge "overspill_operator_predicted_wait_seconds" in Seconds:
+        "After how long a record that arrives now would be done by the local lanes alone.";
+    OPERATOR_FLUID_BOUND = Gauge "overspill_operator_fluid_bound_records_per_second" in Count:
+        "Records a second that should be served elsewhere, by the fluid bound.";
+    OPERATOR_DECISIONS = Counter "overspill_operator_offload_decisions_total" in Count:
+        "How often the controller sent a piece of work to a target or kept it, by reason.";
+    OPERATOR_LATENCY = Histogram "overspill_operator_latency_seconds" in Seconds:
+        "Latency of input records in the operator, from when it took them to when their results went on.";
     TARGET_RUNNERS_UP = Gauge "overspill_target_runners_up" in Count:
         "Runners of the target that are up.";
     TARGET_RUNNERS_WANTED = Gauge "overspill_target_runners_wanted" in Count:
@@ -107,6 +117,10 @@ definitions! {
         "Median round trip of the last calls to the target.";
     TARGET_LATENCY_P99 = Gauge "overspill_target_latency_p99_seconds" in Seconds:
         "Round trip that 99 of 100 of the last calls to the target stayed under.";
+    TARGET_BREAKER = Gauge "overspill_target_breaker_open" in Count:
+        "1 while the target's circuit breaker keeps calls away, else 0.";
+    TARGET_LATENCY = Histogram "overspill_target_latency_seconds" in Seconds:
+        "Round trip of calls to the target, whatever came of them.";
     TARGET_SPEND = Gauge "overspill_target_spend_dollars" in Count:
         "Estimated spend at the target since the start of the run, in US dollars.";
     SINK_RECORDS = Counter "overspill_sink_records_total" in Count:
@@ -119,7 +133,7 @@ definitions! {
         "Latency of source records, from when each was due to when its results reached the sink.";
 }
 
-/// The upper bounds of the latency histogram's buckets, in seconds.
+/// The upper bounds of the latency histograms' buckets, in seconds.
 const LATENCY_BUCKETS: [f64; 19] = [
     0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
     20.0, 50.0, 100.0,
@@ -139,7 +153,7 @@ pub struct MetricsError {
 /// An exporter with our buckets.
 fn builder() -> PrometheusBuilder {
     PrometheusBuilder::new()
-        .set_buckets_for_metric(Matcher::Full(LATENCY.name.to_owned()), &LATENCY_BUCKETS)
+        .set_buckets_for_metric(Matcher::Suffix("latency_seconds".to_owned()), &LATENCY_BUCKETS)
         .expect("there are buckets")
 }
 
@@ -210,9 +224,29 @@ fn publish_operator(before: &OperatorProgress, now: &OperatorProgress) {
     if let Some(leverage) = now.leverage {
         gauge(OPERATOR_LEVERAGE, &labels, leverage);
     }
+    gauge(OPERATOR_BURSTING, &labels, f64::from(u8::from(now.bursting)));
+    gauge(OPERATOR_PREDICTED_WAIT, &labels, now.predicted_wait.as_secs_f64());
+    gauge(OPERATOR_FLUID_BOUND, &labels, now.fluid_bound);
+    for (reason, times) in &now.decisions {
+        let labels = [Label::new("operator", now.name.clone()), Label::new("reason", *reason)];
+        counter(OPERATOR_DECISIONS, &labels, *times);
+    }
     for target in &now.targets {
         publish_target(&now.name, target);
     }
+}
+
+/// Where an operator's driver records how long records took through it.
+pub fn operator_latency(operator: &str) -> metrics::Histogram {
+    let labels = [Label::new("operator", operator.to_owned())];
+    metrics::histogram!(OPERATOR_LATENCY.name, labels.iter())
+}
+
+/// Where the round trips of an operator's calls to a target are recorded.
+pub fn target_latency(operator: &str, target: &str) -> metrics::Histogram {
+    let labels =
+        [Label::new("operator", operator.to_owned()), Label::new("target", target.to_owned())];
+    metrics::histogram!(TARGET_LATENCY.name, labels.iter())
 }
 
 fn publish_target(operator: &str, now: &TargetProgress) {
@@ -230,6 +264,8 @@ fn publish_target(operator: &str, now: &TargetProgress) {
     counter(TARGET_ERRORS, &labels, now.errors);
     gauge(TARGET_LATENCY_P50, &labels, seconds(now.latency_p50));
     gauge(TARGET_LATENCY_P99, &labels, seconds(now.latency_p99));
+    let open = now.state == "open" || now.state == "probing";
+    gauge(TARGET_BREAKER, &labels, f64::from(u8::from(open)));
     gauge(TARGET_SPEND, &labels, now.cost_usd);
 }
 
@@ -255,6 +291,7 @@ mod tests {
             records_in: 40,
             offloaded_records: 10,
             leverage: Some(3.5),
+            decisions: vec![("pressure", 7)],
             targets: vec![target],
             ..Default::default()
         });
@@ -270,6 +307,8 @@ mod tests {
         metrics::with_local_recorder(&recorder, || {
             describe();
             publish(&Progress::default(), &progress());
+            operator_latency("tokenizer").record(0.003);
+            target_latency("tokenizer", "here").record(0.02);
         });
         recorder.handle().render()
     }
@@ -316,6 +355,9 @@ mod tests {
             "overspill_operator_offloaded_ratio{operator=\"tokenizer\"} 0.25\n",
             "overspill_target_calls_total{operator=\"tokenizer\",target=\"here\"} 12\n",
             "overspill_latency_seconds_bucket{le=\"0.005\"} 30\n",
+            "overspill_operator_offload_decisions_total{operator=\"tokenizer\",reason=\"pressure\"} 7\n",
+            "overspill_operator_latency_seconds_bucket{operator=\"tokenizer\",le=\"0.005\"} 1\n",
+            "overspill_target_latency_seconds_bucket{operator=\"tokenizer\",target=\"here\",le=\"0.02\"} 1\n",
             "overspill_latency_seconds_count 40\n",
         ] {
             assert!(text.contains(line), "`{line}` is not in:\n{text}");

@@ -79,6 +79,14 @@ pub struct OperatorProgress {
     /// Local processor time of a record over the host's processor time for offloading one; absent
     /// until both are known.
     pub leverage: Option<f64>,
+    /// Whether a burst is under way.
+    pub bursting: bool,
+    /// After how long a record that arrives now would be done by the local lanes alone.
+    pub predicted_wait: Duration,
+    /// Records a second that should be served elsewhere, by the fluid bound.
+    pub fluid_bound: f64,
+    /// How often the controller sent a piece of work away or kept it, by reason.
+    pub decisions: Vec<(&'static str, u64)>,
     /// The targets that it may burst to.
     pub targets: Vec<TargetProgress>,
 }

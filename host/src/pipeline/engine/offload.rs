@@ -9,6 +9,7 @@ use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
+use metrics::Histogram;
 use overspill_protocol::{Digest, Invocation};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -98,6 +99,8 @@ impl Meter {
 pub(super) struct OffloadTarget {
     pub(super) target: Arc<dyn Target>,
     pub(super) price: Price,
+    /// Its round trips.
+    pub(super) latency: Histogram,
 }
 
 /// What an operator's driver needs to use remote lanes.
@@ -207,7 +210,7 @@ impl Remote {
         deadline: Instant,
         with_module: bool,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let OffloadTarget { target, price } = self.targets[id.0].clone();
+        let OffloadTarget { target, price, latency } = self.targets[id.0].clone();
         let (events, meter, spent) =
             (self.events.clone(), Arc::clone(&self.meter), Arc::clone(&self.spent));
         let invocation = Invocation {
@@ -221,6 +224,7 @@ impl Remote {
         };
         async move {
             let answered = target.invoke(Call { attempt, invocation, with_module, deadline }).await;
+            latency.record(answered.round_trip.as_secs_f64());
             let outcome =
                 answered.outcome.map(|emission| OperatorAnswer::new(emission, &work.batch));
             if price != Price::default() {

@@ -15,6 +15,7 @@ use super::stage::Stage;
 use super::stage_progress::{Counters, Published};
 use super::targets;
 use crate::burst::{self, Core, LocalPolicy, Policy, Runners, TargetPolicy, Time};
+use crate::metric_definitions;
 use crate::pipeline::dead_letters::DeadLetters;
 use crate::pipeline::definition::{
     self, BurstDefinition, OperatorDefinition, Pipeline, TargetDefinition, TargetKind,
@@ -90,7 +91,14 @@ impl Prepared {
         {
             let module = Module::new(bytes);
             for target in burst.targets.iter().map(|&number| &pipeline.targets[number]) {
-                targets.push(targets::set_up(target, module.clone(), limits, place.cache, thread)?);
+                targets.push(targets::set_up(
+                    target,
+                    name,
+                    module.clone(),
+                    limits,
+                    place.cache,
+                    thread,
+                )?);
             }
         }
         let policy = policy(definition, pipeline, &targets);
@@ -154,6 +162,7 @@ impl Prepared {
             dead_letters,
             published: Arc::new(Published::default()),
             waiting: VecDeque::new(),
+            latency: metric_definitions::operator_latency(&self.definition.name),
             unsent: VecDeque::new(),
             at_lanes: HashSet::new(),
             counters: Counters::new(spike),

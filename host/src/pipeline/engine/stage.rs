@@ -16,6 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crossbeam_channel::{Receiver, Select, Sender, TryRecvError, TrySendError};
 
+use metrics::Histogram;
 use overspill_protocol::EmissionError;
 
 use super::failure::EngineError;
@@ -23,7 +24,7 @@ use super::local_lane::{Job, LocalLane};
 use super::offload::OffloadLanes;
 use super::stage_progress::{Counters, Published};
 use super::work::{OperatorAnswer, OperatorWork};
-use crate::burst::{Action, AttemptId, Core, Event, Lane, Outcome, Sequence};
+use crate::burst::{Action, AttemptId, Core, Event, Lane, Outcome, Sequence, Time};
 use crate::pipeline::dead_letters::DeadLetters;
 use crate::pipeline::envelope::Envelope;
 use crate::pipeline::run_clock::RunClock;
@@ -46,8 +47,10 @@ pub(super) struct Stage {
     pub(super) output: Sender<Envelope>,
     pub(super) dead_letters: DeadLetters,
     pub(super) published: Arc<Published>,
-    /// Submitted and not emitted, in the order of submission.
-    pub(super) waiting: VecDeque<(Sequence, Envelope)>,
+    /// Submitted and not emitted, in the order of submission, with the time of it.
+    pub(super) waiting: VecDeque<(Sequence, Time, Envelope)>,
+    /// How long records take through the operator.
+    pub(super) latency: Histogram,
     /// Emitted and not taken by the next stage.
     pub(super) unsent: VecDeque<Envelope>,
     /// The attempts that local lanes have.
@@ -129,8 +132,9 @@ impl Stage {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
         let work = OperatorWork { batch: envelope.batch.clone(), processing_time };
-        let sequence = self.core.submit(self.clock.now(), work);
-        self.waiting.push_back((sequence, envelope));
+        let now = self.clock.now();
+        let sequence = self.core.submit(now, work);
+        self.waiting.push_back((sequence, now, envelope));
     }
 
     /// Does what the core asks for.
@@ -173,7 +177,8 @@ impl Stage {
     }
 
     fn emit(&mut self, sequence: Sequence, answer: OperatorAnswer) -> Result<(), EngineError> {
-        let (expected, envelope) = self.waiting.pop_front().expect("a batch is emitted once");
+        let (expected, submitted, envelope) =
+            self.waiting.pop_front().expect("a batch is emitted once");
         assert_eq!(expected, sequence, "the core emits in the order of submission");
         let too_much = |cause: EmissionError| EngineError::Operator {
             stage: self.name.clone(),
@@ -184,6 +189,8 @@ impl Stage {
             self.dead_letters.rejected(&self.name, &envelope, rejection);
         }
         self.counters.emitted(&emission);
+        let latency = self.clock.now().since(submitted).as_secs_f64();
+        self.latency.record_many(latency, envelope.batch.len());
         let batch = emission.into_records(&envelope.batch).map_err(too_much)?;
         self.unsent.push_back(Envelope { batch, ..envelope });
         Ok(())

@@ -106,6 +106,10 @@ impl Counters {
             in_flight_records,
             duplicates_dropped: snapshot.duplicates_dropped,
             leverage: snapshot.leverage,
+            bursting: snapshot.bursting,
+            predicted_wait: snapshot.predicted_wait,
+            fluid_bound: snapshot.fluid_bound,
+            decisions: snapshot.reasons.iter().map(|(why, times)| (why.name(), *times)).collect(),
             targets: snapshot.targets.iter().map(target_progress).collect(),
         }
     }

@@ -10,18 +10,20 @@ use overspill_protocol::Compression;
 
 use super::failure::EngineError;
 use super::offload::{OffloadTarget, OffloadThread};
+use crate::metric_definitions;
 use crate::pipeline::definition::{TargetDefinition, TargetKind, TokenSource};
 use crate::target::{Http, HttpOptions, Module, Process, ProcessOptions, Secret, Target};
 
 /// How long connecting to a runner behind a URL may take.
 const CONNECT: Duration = Duration::from_secs(3);
 
-/// Makes a target for one operator's component.
+/// Makes a target for the component of one operator.
 ///
 /// # Errors
 /// When the target can't be set up, or its token can't be read.
 pub(super) fn set_up(
     definition: &TargetDefinition,
+    operator: &str,
     module: Module,
     limits: Limits,
     cache: Option<&Path>,
@@ -53,7 +55,8 @@ pub(super) fn set_up(
             compression: Compression::Auto,
         })?),
     };
-    Ok(OffloadTarget { target, price: definition.price })
+    let latency = metric_definitions::target_latency(operator, &definition.name);
+    Ok(OffloadTarget { target, price: definition.price, latency })
 }
 
 fn secret(target: &str, source: &TokenSource) -> Result<Secret, EngineError> {
