@@ -132,7 +132,7 @@ impl Worker {
         match instance.run(&work.batch, &call) {
             Ok(run) => {
                 self.memory.store(run.report.memory as u64, Ordering::Relaxed);
-                Outcome::Done(OperatorAnswer::new(run.emission, &work.batch))
+                Outcome::Done(OperatorAnswer::new(run.emission, &work.batch, false))
             }
             Err(error) => {
                 self.instance = None;

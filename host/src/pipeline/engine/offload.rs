@@ -226,7 +226,7 @@ impl Remote {
             let answered = target.invoke(Call { attempt, invocation, with_module, deadline }).await;
             latency.record(answered.round_trip.as_secs_f64());
             let outcome =
-                answered.outcome.map(|emission| OperatorAnswer::new(emission, &work.batch));
+                answered.outcome.map(|emission| OperatorAnswer::new(emission, &work.batch, true));
             if price != Price::default() {
                 let ran = matches!(outcome, Outcome::Done(_) | Outcome::Lost { .. });
                 let cost = price.call

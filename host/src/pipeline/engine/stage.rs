@@ -184,11 +184,12 @@ impl Stage {
             stage: self.name.clone(),
             reason: format!("its output can't be passed on: {cause}"),
         };
+        let offloaded = answer.offloaded();
         let emission = answer.into_emission().map_err(too_much)?;
         for rejection in emission.rejected() {
             self.dead_letters.rejected(&self.name, &envelope, rejection);
         }
-        self.counters.emitted(&emission);
+        self.counters.emitted(&emission, offloaded);
         let latency = self.clock.now().since(submitted).as_secs_f64();
         self.latency.record_many(latency, envelope.batch.len());
         let batch = emission.into_records(&envelope.batch).map_err(too_much)?;

@@ -27,6 +27,8 @@ impl Published {
 #[derive(Default)]
 pub(super) struct Counters {
     records_out: u64,
+    /// Counted when the records go on, as the others are: the core counts answers as they come.
+    offloaded: u64,
     rejected: u64,
     /// Time that local lanes were busy, from the start.
     local_busy: Duration,
@@ -42,8 +44,9 @@ impl Counters {
         Self { burst, ..Self::default() }
     }
 
-    /// Notes an emission that goes on.
-    pub(super) fn emitted(&mut self, emission: &Emission) {
+    /// Notes an emission that goes on, of which remote lanes answered for `offloaded` records.
+    pub(super) fn emitted(&mut self, emission: &Emission, offloaded: usize) {
+        self.offloaded += offloaded as u64;
         self.records_out += emission.records().len() as u64;
         self.rejected += emission.rejected().len() as u64;
     }
@@ -102,7 +105,7 @@ impl Counters {
                 Duration::from_secs_f64(snapshot.local_lanes as f64 / rate.max(1e-3))
             }),
             memory_bytes: memory,
-            offloaded_records: snapshot.offloaded_records,
+            offloaded_records: self.offloaded,
             in_flight_records,
             duplicates_dropped: snapshot.duplicates_dropped,
             leverage: snapshot.leverage,

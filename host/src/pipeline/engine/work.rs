@@ -36,32 +36,47 @@ impl Work for OperatorWork {
 /// to be inherited can be joined only with their inputs at hand. They are joined once, when the
 /// whole batch is there.
 #[derive(Clone, Debug)]
-pub(super) struct OperatorAnswer(Vec<(Emission, Batch)>);
+pub(super) struct OperatorAnswer(Vec<Part>);
+
+#[derive(Clone, Debug)]
+struct Part {
+    emission: Emission,
+    input: Batch,
+    remote: bool,
+}
 
 impl OperatorAnswer {
-    /// The answer for the first `emission.inputs()` records of `batch`.
-    pub(super) fn new(emission: Emission, batch: &Batch) -> Self {
+    /// The answer for the first `emission.inputs()` records of `batch`, by a `remote` lane or a
+    /// local one.
+    pub(super) fn new(emission: Emission, batch: &Batch, remote: bool) -> Self {
         let input = batch.slice(0..emission.inputs());
-        Self(vec![(emission, input)])
+        Self(vec![Part { emission, input, remote }])
+    }
+
+    /// How many of the input records remote lanes answered.
+    pub(super) fn offloaded(&self) -> usize {
+        let remote = self.0.iter().filter(|part| part.remote);
+        remote.map(|part| part.emission.inputs()).sum()
     }
 
     /// The emission for all records.
     ///
     /// # Errors
     /// When all output together is more than a batch can hold.
-    pub(super) fn into_emission(self) -> Result<Emission, EmissionError> {
-        let (parts, inputs): (Vec<_>, Vec<_>) = self.0.into_iter().unzip();
-        match <[Emission; 1]>::try_from(parts) {
+    pub(super) fn into_emission(mut self) -> Result<Emission, EmissionError> {
+        if self.0.len() == 1 {
             // As it nearly always is: nothing to join.
-            Ok([whole]) => Ok(whole),
-            Err(parts) => Emission::concat_with(parts.into_iter().zip(&inputs).collect()),
+            return Ok(self.0.remove(0).emission);
         }
+        let (parts, inputs): (Vec<_>, Vec<_>) =
+            self.0.into_iter().map(|part| (part.emission, part.input)).unzip();
+        Emission::concat_with(parts.into_iter().zip(&inputs).collect())
     }
 }
 
 impl Answer for OperatorAnswer {
     fn records(&self) -> usize {
-        self.0.iter().map(|(emission, _)| emission.inputs()).sum()
+        self.0.iter().map(|part| part.emission.inputs()).sum()
     }
 
     fn join(parts: Vec<Self>) -> Result<Self, String> {
