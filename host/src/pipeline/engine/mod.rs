@@ -196,7 +196,7 @@ impl<'a> Run<'a> {
     }
 
     fn waiting_records(&self) -> u64 {
-        let queues = self.operators.iter().map(|operator| operator.get().0.queue_records);
+        let queues = self.operators.iter().map(|operator| operator.queue_records());
         self.backlog.records(self.clock.now()) + queues.sum::<u64>()
     }
 
@@ -205,7 +205,7 @@ impl<'a> Run<'a> {
         Progress {
             at: now,
             source: self.source.progress(&self.pipeline.source.name, &self.backlog, now),
-            operators: self.operators.iter().map(|operator| operator.get().0).collect(),
+            operators: self.operators.iter().map(|operator| operator.progress()).collect(),
             sink: self.sink.progress(&self.pipeline.sink.name),
         }
     }
@@ -225,7 +225,7 @@ impl<'a> Run<'a> {
 
     /// From the first to the last of all operators' bursts.
     fn burst_times(&self) -> BurstTimes {
-        let all: Vec<_> = self.operators.iter().map(|operator| operator.get().1).collect();
+        let all: Vec<_> = self.operators.iter().map(|operator| operator.burst_times()).collect();
         BurstTimes {
             onset: all.iter().filter_map(|burst| burst.onset).min(),
             first_offload: all.iter().filter_map(|burst| burst.first_offload).min(),

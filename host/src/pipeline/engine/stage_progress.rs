@@ -18,8 +18,20 @@ impl Published {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (progress, burst);
     }
 
-    pub(super) fn get(&self) -> (OperatorProgress, BurstTimes) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn progress(&self) -> OperatorProgress {
+        self.read(|(progress, _)| progress.clone())
+    }
+
+    pub(super) fn queue_records(&self) -> u64 {
+        self.read(|(progress, _)| progress.queue_records)
+    }
+
+    pub(super) fn burst_times(&self) -> BurstTimes {
+        self.read(|(_, burst)| *burst)
+    }
+
+    fn read<T>(&self, part: impl FnOnce(&(OperatorProgress, BurstTimes)) -> T) -> T {
+        part(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
