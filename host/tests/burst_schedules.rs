@@ -149,6 +149,7 @@ fn random_world(seed: u64) -> World {
             leverage_probe: milliseconds(random, 10, 500),
             hedge: random.random_bool(0.7),
             forced_patience: milliseconds(random, 50, 2000),
+            overload_from: None,
             grace: milliseconds(random, 1, 50),
         },
         arrivals,

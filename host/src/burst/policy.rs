@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::interface::Time;
+
 /// When work goes to a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Offload {
@@ -46,6 +48,9 @@ pub struct Policy {
     /// With [`Offload::Always`] and [`Offload::Share`]: how long a batch waits for a target before
     /// a local lane may take it. Default 5 s.
     pub forced_patience: Duration,
+    /// When the overload that a run is about begins, if that is known: what is sent before it is
+    /// none of its burst in [`super::BurstTimes`]. Default: not known.
+    pub overload_from: Option<Time>,
     /// How long after an attempt's deadline the core gives up on a driver that reports nothing.
     /// Default 250 ms.
     pub grace: Duration,
@@ -64,6 +69,7 @@ impl Default for Policy {
             leverage_probe: Duration::from_secs(30),
             hedge: true,
             forced_patience: Duration::from_secs(5),
+            overload_from: None,
             grace: Duration::from_millis(250),
         }
     }

@@ -67,7 +67,8 @@ pub struct Snapshot {
 /// When things happened first and last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BurstTimes {
-    /// The predicted wait first passed the latency target.
+    /// The overload began, as the policy says, or else the predicted wait first passed the latency
+    /// target.
     pub onset: Option<Time>,
     /// The first work was sent to a target.
     pub first_offload: Option<Time>,
@@ -79,6 +80,23 @@ pub struct BurstTimes {
     pub ended: Option<Time>,
     /// How many bursts began.
     pub bursts: u64,
+}
+
+impl BurstTimes {
+    /// Notes that work was sent to a target, if that was in the overload that began at `from`.
+    pub(super) fn sent(&mut self, now: Time, from: Option<Time>) {
+        if now >= from.unwrap_or_default() {
+            self.first_offload.get_or_insert(now);
+            self.last_offload = Some(now);
+        }
+    }
+
+    /// Notes that a target answered with work done, likewise.
+    pub(super) fn answered(&mut self, now: Time, from: Option<Time>) {
+        if now >= from.unwrap_or_default() {
+            self.first_remote_result.get_or_insert(now);
+        }
+    }
 }
 
 /// What the core knows of a target.
@@ -108,4 +126,24 @@ pub struct TargetSnapshot {
     pub runners_up: usize,
     /// Its leverage.
     pub leverage: Option<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_sent_before_the_overload_is_none_of_its_burst() {
+        let from = Some(Time(10));
+        let mut times = BurstTimes { onset: from, ..BurstTimes::default() };
+        times.sent(Time(3), from);
+        times.answered(Time(9), from);
+        assert_eq!(times, BurstTimes { onset: from, ..BurstTimes::default() });
+        for now in [Time(10), Time(12)] {
+            times.sent(now, from);
+            times.answered(now, from);
+        }
+        assert_eq!((times.first_offload, times.last_offload), (from, Some(Time(12))));
+        assert_eq!(times.first_remote_result, from);
+    }
 }

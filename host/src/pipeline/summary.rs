@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::audit::{AuditReport, Latency};
 use super::definition::Pipeline;
 use super::progress::{OperatorProgress, Progress, TargetProgress};
-use crate::burst::Time;
+use crate::burst::{BurstTimes, Time};
 
 /// What the engine knows at the end of a run.
 #[derive(Clone, Debug, Default)]
@@ -29,20 +29,6 @@ pub struct Report {
     pub first_output: Option<Time>,
     /// Whether it was stopped before the source's end.
     pub stopped: bool,
-}
-
-/// When what happened in the burst.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BurstTimes {
-    /// When the overload began: the first spike of the rate profile, or else the moment when the
-    /// controller saw one.
-    pub onset: Option<Time>,
-    /// When the first batch was sent away at or after the onset.
-    pub first_offload: Option<Time>,
-    /// When the first remote result came back at or after the onset.
-    pub first_remote_result: Option<Time>,
-    /// When the last batch was sent away.
-    pub last_offload: Option<Time>,
 }
 
 /// A report as it is shown. As JSON it has the fields as they are named here; times of the run

@@ -121,7 +121,7 @@ impl<W: Work> Core<W> {
                 let in_flight = target.in_flight + 1;
                 target.limit.succeeded(in_flight);
             }
-            self.times.first_remote_result.get_or_insert(self.now);
+            self.times.answered(self.now, self.policy.overload_from);
             if target.breaker.succeeded(id) == Change::Closed {
                 let why = format!("{} answered the probe", target.policy.name);
                 self.log.note(self.now, DecisionKind::BreakerClosed(TargetId(number)), why);

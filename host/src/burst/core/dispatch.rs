@@ -206,8 +206,7 @@ impl<W: Work> Core<W> {
                 target.counts.calls += 1;
                 target.counts.records += records as u64;
                 target.breaker.sent(id);
-                self.times.first_offload.get_or_insert(self.now);
-                self.times.last_offload = Some(self.now);
+                self.times.sent(self.now, self.policy.overload_from);
                 (target.policy.attempt_timeout, starting)
             }
         };

@@ -85,7 +85,7 @@ impl<W: Work> Core<W> {
             log: Log::default(),
             bursting: false,
             calm_since: None,
-            times: BurstTimes::default(),
+            times: BurstTimes { onset: policy.overload_from, ..BurstTimes::default() },
             output_blocked: false,
             output_blocked_at: None,
             duplicates_dropped: 0,

@@ -39,8 +39,8 @@ use super::envelope::Envelope;
 use super::progress::{Observer, Progress};
 use super::run_clock::{RunClock, StopSignal};
 use super::source::Backlog;
-use super::summary::{BurstTimes, Report};
-use crate::burst::Time;
+use super::summary::Report;
+use crate::burst::{BurstTimes, Time};
 
 /// How many batches may wait between two stages. Few: what waits should wait in the queue of an
 /// operator, where the controller sees it.
@@ -231,6 +231,8 @@ impl<'a> Run<'a> {
             first_offload: all.iter().filter_map(|burst| burst.first_offload).min(),
             first_remote_result: all.iter().filter_map(|burst| burst.first_remote_result).min(),
             last_offload: all.iter().filter_map(|burst| burst.last_offload).max(),
+            ended: all.iter().filter_map(|burst| burst.ended).max(),
+            bursts: all.iter().map(|burst| burst.bursts).sum(),
         }
     }
 }

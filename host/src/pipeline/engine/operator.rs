@@ -153,7 +153,7 @@ impl Prepared {
         Ok(Stage {
             name: self.definition.name.clone(),
             clock,
-            core: Core::new(self.policy.clone(), JITTER_SEED),
+            core: Core::new(Policy { overload_from: spike, ..self.policy.clone() }, JITTER_SEED),
             lanes,
             offload,
             input,
@@ -165,7 +165,7 @@ impl Prepared {
             latency: metric_definitions::operator_latency(&self.definition.name),
             unsent: VecDeque::new(),
             at_lanes: HashSet::new(),
-            counters: Counters::new(spike),
+            counters: Counters::default(),
             queue_capacity: self.policy.queue_records,
         })
     }

@@ -24,7 +24,7 @@ use super::local_lane::{Job, LocalLane};
 use super::offload::OffloadLanes;
 use super::stage_progress::{Counters, Published};
 use super::work::{OperatorAnswer, OperatorWork};
-use crate::burst::{Action, AttemptId, Core, Event, Lane, Outcome, Sequence, Time};
+use crate::burst::{Action, AttemptId, Core, Event, Lane, Sequence, Time};
 use crate::pipeline::dead_letters::DeadLetters;
 use crate::pipeline::envelope::Envelope;
 use crate::pipeline::run_clock::RunClock;
@@ -94,18 +94,14 @@ impl Stage {
     }
 
     fn handle(&mut self, event: Event<OperatorAnswer>) {
-        let now = self.clock.now();
-        if let Event::Answered { attempt, taken, outcome, .. } = &event {
+        if let Event::Answered { attempt, taken, .. } = &event {
             if self.at_lanes.remove(attempt) {
                 self.counters.local_lane_taken(*taken);
             } else {
                 self.offload.ended(*attempt);
-                if matches!(outcome, Outcome::Done(_)) {
-                    self.counters.remote_result(now);
-                }
             }
         }
-        self.core.handle(now, event);
+        self.core.handle(self.clock.now(), event);
     }
 
     /// Submits what is there and fits; whether there may be more.
@@ -153,7 +149,6 @@ impl Stage {
                     deadline,
                     with_module,
                 } => {
-                    self.counters.offloaded(self.clock.now());
                     let deadline = self.clock.instant(deadline);
                     self.offload.invoke(attempt, target, work, deadline, with_module);
                 }
@@ -235,6 +230,6 @@ impl Stage {
         let in_flight = self.offload.in_flight_records();
         let capacity = self.queue_capacity;
         let progress = self.counters.progress(&self.name, capacity, memory, in_flight, &snapshot);
-        self.published.set(progress, self.counters.burst_times(snapshot.burst.onset));
+        self.published.set(progress, snapshot.burst);
     }
 }

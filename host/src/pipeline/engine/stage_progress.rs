@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use overspill_protocol::Emission;
 
-use crate::burst::{BreakerState, Snapshot, TargetSnapshot, Time};
+use crate::burst::{BreakerState, BurstTimes, Snapshot, TargetSnapshot, Time};
 use crate::pipeline::progress::{OperatorProgress, TargetProgress};
-use crate::pipeline::summary::BurstTimes;
 
 /// The latest numbers of an operator: written by its driver, read by whoever watches.
 #[derive(Default)]
@@ -46,16 +45,9 @@ pub(super) struct Counters {
     local_busy: Duration,
     /// The same at the last publication, and when that was.
     published: (Duration, Time),
-    burst: BurstTimes,
 }
 
 impl Counters {
-    /// Counts of nothing yet, for a run whose source overloads it at `spike`, if it says so.
-    pub(super) fn new(spike: Option<Time>) -> Self {
-        let burst = BurstTimes { onset: spike, ..BurstTimes::default() };
-        Self { burst, ..Self::default() }
-    }
-
     /// Notes an emission that goes on, of which remote lanes answered for `offloaded` records.
     pub(super) fn emitted(&mut self, emission: &Emission, offloaded: usize) {
         self.offloaded += offloaded as u64;
@@ -66,28 +58,6 @@ impl Counters {
     /// Notes that a local lane was taken for so long.
     pub(super) fn local_lane_taken(&mut self, taken: Duration) {
         self.local_busy += taken;
-    }
-
-    /// Notes that work was sent to a target. What is sent before the overload that a run is
-    /// about, while the first batches wait for an instance say, is none of its burst.
-    pub(super) fn offloaded(&mut self, now: Time) {
-        if now >= self.burst.onset.unwrap_or_default() {
-            self.burst.first_offload.get_or_insert(now);
-            self.burst.last_offload = Some(now);
-        }
-    }
-
-    /// Notes that a target has answered with work done.
-    pub(super) fn remote_result(&mut self, now: Time) {
-        if now >= self.burst.onset.unwrap_or_default() {
-            self.burst.first_remote_result.get_or_insert(now);
-        }
-    }
-
-    /// When what happened in the burst. `onset` is when the core saw it begin; when the source
-    /// has a spike, that counts.
-    pub(super) fn burst_times(&self, onset: Option<Time>) -> BurstTimes {
-        BurstTimes { onset: self.burst.onset.or(onset), ..self.burst }
     }
 
     /// The operator's numbers, from the core's and these.
