@@ -167,6 +167,11 @@ impl Batch {
         Ok(Self { values, keys, timestamps })
     }
 
+    /// The same records without their keys.
+    pub fn without_keys(&self) -> Self {
+        Self { values: self.values.clone(), keys: None, timestamps: self.timestamps.clone() }
+    }
+
     /// The same records with other keys or event times; `None` leaves a column as it is.
     ///
     /// # Panics

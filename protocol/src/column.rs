@@ -177,6 +177,12 @@ impl Column {
         &self.0.value_data()[first..last]
     }
 
+    /// The bytes of the strings `range`, end to end.
+    pub(crate) fn bytes_of(&self, range: Range<usize>) -> &[u8] {
+        let offsets = self.0.value_offsets();
+        &self.0.value_data()[offsets[range.start] as usize..offsets[range.end] as usize]
+    }
+
     /// Where each string ends in [`Column::data`]. Copied only for a slice from the middle.
     pub fn ends(&self) -> Cow<'_, [u32]> {
         let offsets = self.0.offsets();

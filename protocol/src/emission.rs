@@ -21,6 +21,8 @@ pub enum Cause {
     Output,
     /// The component's answer for it broke the contract.
     Contract,
+    /// It would leave its key with a larger state than a key may have.
+    State,
 }
 
 /// A record that was not processed, and why: what goes to the dead-letter path.

@@ -164,6 +164,7 @@ fn cause(cause: Cause) -> &'static str {
         Cause::Memory => "memory",
         Cause::Output => "output",
         Cause::Contract => "contract",
+        Cause::State => "state",
     }
 }
 

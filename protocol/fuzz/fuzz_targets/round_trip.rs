@@ -64,8 +64,15 @@ enum Message {
     Failed(u8, String),
 }
 
-const CAUSES: [Cause; 6] =
-    [Cause::Operator, Cause::Trap, Cause::Deadline, Cause::Memory, Cause::Output, Cause::Contract];
+const CAUSES: [Cause; 7] = [
+    Cause::Operator,
+    Cause::Trap,
+    Cause::Deadline,
+    Cause::Memory,
+    Cause::Output,
+    Cause::Contract,
+    Cause::State,
+];
 
 fn emission(records: &Records, inputs: &[Result<u8, (u8, String)>]) -> Emission {
     let records = records.batch();

@@ -72,7 +72,7 @@
 //! | 48 | batch header | 32 bytes | the output records |
 //! | 80 | batch buffers | | the output records |
 //! | | `ends` | buffer, I times u32 | input record *i* made the output records `ends[i - 1]..ends[i]` |
-//! | | `rejections` | R times 16 bytes | `index` (u32) of the input record, rising; `cause` (u32): 0 operator, 1 trap, 2 deadline, 3 memory, 4 output, 5 contract; `reason_end` (u64): where its reason ends in the next buffer |
+//! | | `rejections` | R times 16 bytes | `index` (u32) of the input record, rising; `cause` (u32): 0 operator, 1 trap, 2 deadline, 3 memory, 4 output, 5 contract, 6 state; `reason_end` (u64): where its reason ends in the next buffer |
 //! | | `reasons` | buffer | all reasons end to end, each UTF-8 |
 //!
 //! # Bodies of the other replies

@@ -165,7 +165,7 @@ fn read_rejections(
         let cause = cause_from_code(code).ok_or(WireError::Value {
             field: "cause",
             found: code,
-            expected: "0 to 5",
+            expected: "0 to 6",
         })?;
         if end < begin as u64 || end > reasons_data {
             return Err(WireError::Value {
@@ -196,6 +196,7 @@ fn cause_code(cause: Cause) -> u32 {
         Cause::Memory => 3,
         Cause::Output => 4,
         Cause::Contract => 5,
+        Cause::State => 6,
     }
 }
 
@@ -207,6 +208,7 @@ fn cause_from_code(code: u64) -> Option<Cause> {
         3 => Cause::Memory,
         4 => Cause::Output,
         5 => Cause::Contract,
+        6 => Cause::State,
         _ => return None,
     })
 }

@@ -191,7 +191,7 @@ fn an_error_names_the_field() {
         (88, 1 | 5 << 32, "column `values`: the last string ends at byte 5, but there are 3"),
         (104, 2 | 1 << 32, "input record 1 is said to end its output at 1, before it begins at 2"),
         (112, 3 | 4 << 32, "`ends` covers 4 output records, but there are 3"),
-        (120, 1 | 9 << 32, "`cause` is 9, expected 0 to 5"),
+        (120, 1 | 9 << 32, "`cause` is 9, expected 0 to 6"),
         (120, 0, "record 0 was rejected, and yet it made 2 output records"),
         (128, 30, "`reason_end` is 30, expected between"),
         (136, 1, "rejection of record 1 comes after that of record 1"),

@@ -40,13 +40,14 @@ pub(crate) fn batch(rng: &mut ChaCha8Rng, len: usize) -> Batch {
 
 /// An emission for `inputs` records: none, one or several output records each, some rejected.
 pub(crate) fn emission(rng: &mut ChaCha8Rng, inputs: usize) -> Emission {
-    const CAUSES: [Cause; 6] = [
+    const CAUSES: [Cause; 7] = [
         Cause::Operator,
         Cause::Trap,
         Cause::Deadline,
         Cause::Memory,
         Cause::Output,
         Cause::Contract,
+        Cause::State,
     ];
     let (mut ends, mut rejected, mut end) = (Vec::new(), Vec::new(), 0);
     for index in 0..inputs as u32 {
