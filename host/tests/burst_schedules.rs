@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use burst_simulator::{LocalModel, Outcomes, TargetModel, World, simulate};
 use overspill::burst::{
-    DecisionKind, LocalPolicy, Offload, Policy, Price, Reason, Runners, TargetPolicy, Time,
+    DecisionKind, LocalPolicy, Offload, Order, Policy, Price, Reason, Runners, TargetPolicy, Time,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -150,6 +150,7 @@ fn random_world(seed: u64) -> World {
             hedge: random.random_bool(0.7),
             forced_patience: milliseconds(random, 50, 2000),
             overload_from: None,
+            order: Order::Total,
             grace: milliseconds(random, 1, 50),
         },
         arrivals,

@@ -16,6 +16,9 @@
 //! [`Core`] ties them together. `queue` holds the parts that wait and `merge` the batches that
 //! are not emitted; `local` and `remote` are the lanes, with `limit`, `breaker` and `backoff` for
 //! targets that throttle or fail; `rate` measures, and [`controller`](Observation) decides.
+//!
+//! [`keyed`] says which keys of a stateful operator can be worked on, and [`WatermarkMerge`] and
+//! [`Gate`] when a watermark goes on.
 
 mod backoff;
 mod breaker;
@@ -23,6 +26,7 @@ mod controller;
 mod core;
 mod decision;
 mod interface;
+pub mod keyed;
 mod limit;
 mod local;
 mod merge;
@@ -32,6 +36,7 @@ mod queue;
 mod rate;
 mod remote;
 mod snapshot;
+mod watermark;
 
 pub use self::core::Core;
 pub use breaker::BreakerState;
@@ -40,6 +45,7 @@ pub use decision::{Decision, DecisionKind, Reason};
 pub use interface::{
     Action, Answer, AttemptId, Event, Lane, Outcome, Sequence, TargetId, Time, Work,
 };
-pub use policy::{LocalPolicy, Offload, Policy, Price, Runners, TargetPolicy};
+pub use policy::{LocalPolicy, Offload, Order, Policy, Price, Runners, TargetPolicy};
 pub use remote::Counts;
 pub use snapshot::{BurstTimes, Snapshot, TargetSnapshot};
+pub use watermark::{Gate, WatermarkMerge};

@@ -19,6 +19,18 @@ pub enum Offload {
     Share(f64),
 }
 
+/// In which order the answers for an operator's input leave it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// As if one thread processed the input, record after record.
+    #[default]
+    Total,
+    /// Those for one key keep their order; one key may overtake another.
+    PerKey,
+    /// As they come.
+    None,
+}
+
 /// The rules for one operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Policy {
@@ -30,6 +42,8 @@ pub struct Policy {
     pub queue_records: usize,
     /// The same in bytes. Default 256 MiB.
     pub queue_bytes: usize,
+    /// In which order batches are emitted. Default [`Order::Total`].
+    pub order: Order,
     /// The lanes of this process.
     pub local: LocalPolicy,
     /// Where work can be sent, in order of preference among equals. Default: nowhere.
@@ -62,6 +76,7 @@ impl Default for Policy {
             latency_target: Duration::from_millis(50),
             queue_records: 1_000_000,
             queue_bytes: 256 << 20,
+            order: Order::Total,
             local: LocalPolicy::default(),
             targets: Vec::new(),
             offload: Offload::Auto,
