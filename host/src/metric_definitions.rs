@@ -6,7 +6,9 @@ use std::time::Duration;
 use metrics::{Label, Unit};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder};
 
-use crate::pipeline::progress::{OperatorProgress, Progress, TargetProgress};
+use crate::pipeline::progress::{
+    OperatorProgress, Progress, SinkProgress, SourceProgress, StateProgress, TargetProgress,
+};
 
 /// What a metric counts or shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,11 +52,13 @@ macro_rules! definitions {
 
 definitions! {
     SOURCE_RECORDS = Counter "overspill_source_records_total" in Count:
-        "Records that the source handed over.";
+        "Records that a source handed over.";
     SOURCE_REJECTED = Counter "overspill_source_rejected_records_total" in Count:
-        "Records that the source could not accept.";
+        "Records that a source could not accept.";
     SOURCE_BACKLOG = Gauge "overspill_source_backlog_records" in Count:
-        "Records that are due at the source and have not been handed over.";
+        "Records that are due at a source and have not been handed over.";
+    SOURCE_WATERMARK = Gauge "overspill_source_watermark_seconds" in Seconds:
+        "Event time before which the source expects no more records, since 1970-01-01.";
     OPERATOR_INPUT = Counter "overspill_operator_input_records_total" in Count:
         "Input records whose answer the operator passed on.";
     OPERATOR_OUTPUT = Counter "overspill_operator_output_records_total" in Count:
@@ -95,6 +99,24 @@ definitions! {
         "How often the controller sent a piece of work to a target or kept it, by reason.";
     OPERATOR_LATENCY = Histogram "overspill_operator_latency_seconds" in Seconds:
         "Latency of input records in the operator, from when it took them to when their results went on.";
+    OPERATOR_WATERMARK = Gauge "overspill_operator_watermark_seconds" in Seconds:
+        "Event time before which the operator passes on no more records, since 1970-01-01.";
+    OPERATOR_LATE = Counter "overspill_operator_late_records_total" in Count:
+        "Records that came after their windows had closed.";
+    OPERATOR_STATE_KEYS = Gauge "overspill_operator_state_keys" in Count:
+        "Keys that have a state or timers.";
+    OPERATOR_STATE_BYTES = Gauge "overspill_operator_state_bytes" in Bytes:
+        "Size of the state of all keys, in memory and on disk.";
+    OPERATOR_STATE_SPILLED = Gauge "overspill_operator_state_spilled_bytes" in Bytes:
+        "Size of the state that is on disk.";
+    OPERATOR_TIMERS = Gauge "overspill_operator_timers" in Count:
+        "Timers that are set.";
+    OPERATOR_STATE_SENT = Counter "overspill_operator_state_sent_bytes_total" in Bytes:
+        "State that was sent to targets.";
+    OPERATOR_STATE_TOUCHED = Counter "overspill_operator_state_touched_bytes_total" in Bytes:
+        "State of the keys that targets worked on.";
+    OPERATOR_BOTTLENECK = Gauge "overspill_operator_bottleneck" in Count:
+        "1 while this operator holds the others up, else 0.";
     TARGET_RUNNERS_UP = Gauge "overspill_target_runners_up" in Count:
         "Runners of the target that are up.";
     TARGET_RUNNERS_WANTED = Gauge "overspill_target_runners_wanted" in Count:
@@ -124,13 +146,13 @@ definitions! {
     TARGET_SPEND = Gauge "overspill_target_spend_dollars" in Count:
         "Estimated spend at the target since the start of the run, in US dollars.";
     SINK_RECORDS = Counter "overspill_sink_records_total" in Count:
-        "Records that the sink wrote.";
+        "Records that a sink wrote.";
     SINK_BYTES = Counter "overspill_sink_bytes_total" in Bytes:
-        "Bytes that the sink wrote.";
+        "Bytes that a sink wrote.";
     SINK_SOURCE_RECORDS = Counter "overspill_sink_source_records_total" in Count:
-        "Records of the source whose results have all reached the sink.";
+        "Records of the sources whose results have all reached a sink.";
     LATENCY = Histogram "overspill_latency_seconds" in Seconds:
-        "Latency of source records, from when each was due to when its results reached the sink.";
+        "Latency of source records, from when each was due to when its results reached a sink.";
 }
 
 /// The upper bounds of the latency histograms' buckets, in seconds.
@@ -185,21 +207,46 @@ fn describe() {
 
 /// Publishes the state of a run. `before` is the state that was published last.
 pub fn publish(before: &Progress, now: &Progress) {
-    let none: &[Label] = &[];
-    counter(SOURCE_RECORDS, none, now.source.records);
-    counter(SOURCE_REJECTED, none, now.source.rejected);
-    gauge(SOURCE_BACKLOG, none, now.source.backlog_records as f64);
-    counter(SINK_RECORDS, none, now.sink.records);
-    counter(SINK_BYTES, none, now.sink.bytes);
-    counter(SINK_SOURCE_RECORDS, none, now.sink.source_records);
-    let latency = metrics::histogram!(LATENCY.name);
-    for (value, records) in &now.sink.latency.values {
-        latency.record_many(value.as_secs_f64(), usize::try_from(*records).unwrap_or(usize::MAX));
+    for source in &now.sources {
+        publish_source(source);
     }
     let new = OperatorProgress::default();
     for (index, operator) in now.operators.iter().enumerate() {
         publish_operator(before.operators.get(index).unwrap_or(&new), operator);
     }
+    for sink in &now.sinks {
+        publish_sink(sink);
+    }
+}
+
+fn publish_source(now: &SourceProgress) {
+    let labels = [Label::new("source", now.name.clone())];
+    counter(SOURCE_RECORDS, &labels, now.records);
+    counter(SOURCE_REJECTED, &labels, now.rejected);
+    gauge(SOURCE_BACKLOG, &labels, now.backlog_records as f64);
+    if let Some(watermark) = now.watermark {
+        gauge(SOURCE_WATERMARK, &labels, watermark as f64 / 1e3);
+    }
+}
+
+fn publish_sink(now: &SinkProgress) {
+    let labels = [Label::new("sink", now.name.clone())];
+    counter(SINK_RECORDS, &labels, now.records);
+    counter(SINK_BYTES, &labels, now.bytes);
+    counter(SINK_SOURCE_RECORDS, &labels, now.source_records);
+    let latency = metrics::histogram!(LATENCY.name, labels.iter());
+    for (value, records) in &now.latency.values {
+        latency.record_many(value.as_secs_f64(), usize::try_from(*records).unwrap_or(usize::MAX));
+    }
+}
+
+fn publish_state(labels: &[Label], now: StateProgress) {
+    gauge(OPERATOR_STATE_KEYS, labels, now.keys as f64);
+    gauge(OPERATOR_STATE_BYTES, labels, now.bytes as f64);
+    gauge(OPERATOR_STATE_SPILLED, labels, now.spilled_bytes as f64);
+    gauge(OPERATOR_TIMERS, labels, now.timers as f64);
+    counter(OPERATOR_STATE_SENT, labels, now.state_bytes_sent);
+    counter(OPERATOR_STATE_TOUCHED, labels, now.state_bytes_touched);
 }
 
 fn publish_operator(before: &OperatorProgress, now: &OperatorProgress) {
@@ -231,6 +278,14 @@ fn publish_operator(before: &OperatorProgress, now: &OperatorProgress) {
         let labels = [Label::new("operator", now.name.clone()), Label::new("reason", *reason)];
         counter(OPERATOR_DECISIONS, &labels, *times);
     }
+    counter(OPERATOR_LATE, &labels, now.late_records);
+    if let Some(watermark) = now.watermark {
+        gauge(OPERATOR_WATERMARK, &labels, watermark as f64 / 1e3);
+    }
+    if let Some(state) = now.state {
+        publish_state(&labels, state);
+    }
+    gauge(OPERATOR_BOTTLENECK, &labels, f64::from(u8::from(now.bottleneck.is_some())));
     for target in &now.targets {
         publish_target(&now.name, target);
     }
@@ -278,89 +333,4 @@ fn gauge(metric: MetricDefinition, labels: &[Label], value: f64) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pipeline::progress::LatencyWindow;
-
-    fn progress() -> Progress {
-        let target = TargetProgress { name: "here".into(), calls: 12, ..Default::default() };
-        let mut progress = Progress::default();
-        progress.source.records = 41;
-        progress.operators.push(OperatorProgress {
-            name: "tokenizer".into(),
-            records_in: 40,
-            offloaded_records: 10,
-            leverage: Some(3.5),
-            decisions: vec![("pressure", 7)],
-            targets: vec![target],
-            ..Default::default()
-        });
-        progress.sink.latency = LatencyWindow {
-            values: vec![(Duration::from_millis(4), 30), (Duration::from_millis(40), 10)],
-            ..Default::default()
-        };
-        progress
-    }
-
-    fn published() -> String {
-        let recorder = builder().build_recorder();
-        metrics::with_local_recorder(&recorder, || {
-            describe();
-            publish(&Progress::default(), &progress());
-            operator_latency("tokenizer").record(0.003);
-            target_latency("tokenizer", "here").record(0.02);
-        });
-        recorder.handle().render()
-    }
-
-    #[test]
-    fn every_metric_is_published_with_its_kind_and_description() {
-        let text = published();
-        for metric in METRICS {
-            let kind = match metric.kind {
-                MetricKind::Counter => "counter",
-                MetricKind::Gauge => "gauge",
-                MetricKind::Histogram => "histogram",
-            };
-            let kind = format!("# TYPE {} {kind}\n", metric.name);
-            assert!(text.contains(&kind), "`{kind}` is not in:\n{text}");
-            let help = format!("# HELP {} {}\n", metric.name, metric.description);
-            assert!(text.contains(&help), "`{help}` is not in:\n{text}");
-        }
-    }
-
-    #[test]
-    fn names_are_unique_and_say_their_unit() {
-        for (index, metric) in METRICS.iter().enumerate() {
-            let MetricDefinition { name, kind, unit, .. } = *metric;
-            assert!(METRICS[..index].iter().all(|other| other.name != name), "{name}");
-            assert!(name.starts_with("overspill_"), "{name}");
-            assert_eq!(name.ends_with("_total"), kind == MetricKind::Counter, "{name}");
-            let suffix = match unit {
-                Unit::Seconds => "_seconds",
-                Unit::Bytes => "_bytes",
-                Unit::Percent => "_ratio",
-                _ => "",
-            };
-            assert!(name.trim_end_matches("_total").ends_with(suffix), "{name}");
-        }
-    }
-
-    #[test]
-    fn values_carry_the_names_of_operator_and_target() {
-        let text = published();
-        for line in [
-            "overspill_source_records_total 41\n",
-            "overspill_operator_input_records_total{operator=\"tokenizer\"} 40\n",
-            "overspill_operator_offloaded_ratio{operator=\"tokenizer\"} 0.25\n",
-            "overspill_target_calls_total{operator=\"tokenizer\",target=\"here\"} 12\n",
-            "overspill_latency_seconds_bucket{le=\"0.005\"} 30\n",
-            "overspill_operator_offload_decisions_total{operator=\"tokenizer\",reason=\"pressure\"} 7\n",
-            "overspill_operator_latency_seconds_bucket{operator=\"tokenizer\",le=\"0.005\"} 1\n",
-            "overspill_target_latency_seconds_bucket{operator=\"tokenizer\",target=\"here\",le=\"0.02\"} 1\n",
-            "overspill_latency_seconds_count 40\n",
-        ] {
-            assert!(text.contains(line), "`{line}` is not in:\n{text}");
-        }
-    }
-}
+mod tests;

@@ -167,7 +167,7 @@ fn metrics_are_served_while_it_runs() {
     let deadline = Instant::now() + Duration::from_secs(20);
     let text = loop {
         let text = get(port).unwrap_or_default();
-        if text.contains("overspill_sink_records_total ") {
+        if text.contains("overspill_sink_records_total{") {
             break text;
         }
         assert!(Instant::now() < deadline, "no metrics within 20 s; last answer:\n{text}");

@@ -23,16 +23,20 @@ pub(super) fn check(args: &PipelineArgs) -> ExitCode {
 fn describe(pipeline: &Pipeline) -> String {
     let mut lines =
         vec![format!("{}: {}", pipeline.name, Vec::from_iter(pipeline.stages()).join(" -> "))];
-    lines.push(format!("  {:<14} {}", pipeline.source.name, source(&pipeline.source)));
+    for stage in &pipeline.sources {
+        lines.push(format!("  {:<14} {}", stage.name, source(stage)));
+    }
     for stage in &pipeline.operators {
         lines.push(format!("  {:<14} {}", stage.name, operator(pipeline, stage)));
     }
-    let sink = match &pipeline.sink.kind {
-        SinkKind::File { path, format } => format!("{format:?} to {}", path.display()),
-        SinkKind::Stdout { format } => format!("{format:?} to standard output"),
-        SinkKind::Count => "counts".to_owned(),
-    };
-    lines.push(format!("  {:<14} {sink}", pipeline.sink.name));
+    for stage in &pipeline.sinks {
+        let sink = match &stage.kind {
+            SinkKind::File { path, format } => format!("{format:?} to {}", path.display()),
+            SinkKind::Stdout { format } => format!("{format:?} to standard output"),
+            SinkKind::Count => "counts".to_owned(),
+        };
+        lines.push(format!("  {:<14} {sink}", stage.name));
+    }
     for target in &pipeline.targets {
         let what = match &target.kind {
             TargetKind::Process { max_runners, slots, .. } => {

@@ -90,10 +90,13 @@ fn run_pipeline(args: &RunArgs, pipeline: &Pipeline) -> anyhow::Result<bool> {
     let report = engine::run(pipeline, &watcher, &stop);
     let timeline_written = watcher.finish();
     let summary = Summary::new(pipeline, &report?);
-    print(&summary, args.json, matches!(pipeline.sink.kind, SinkKind::Stdout { .. }))
-        .context("cannot print the summary")?;
+    print(&summary, args.json, writes_stdout(pipeline)).context("cannot print the summary")?;
     timeline_written.context("the time series is incomplete")?;
     Ok(summary.is_sound())
+}
+
+fn writes_stdout(pipeline: &Pipeline) -> bool {
+    pipeline.sinks.iter().any(|sink| matches!(sink.kind, SinkKind::Stdout { .. }))
 }
 
 /// Standard output belongs to the records where they go there.

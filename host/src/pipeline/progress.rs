@@ -9,28 +9,65 @@ use crate::burst::Time;
 pub struct Progress {
     /// When.
     pub at: Time,
-    /// The source.
-    pub source: SourceProgress,
-    /// The operators, in the order of the chain.
+    /// The sources.
+    pub sources: Vec<SourceProgress>,
+    /// The operators, each after all that it reads from.
     pub operators: Vec<OperatorProgress>,
-    /// The sink.
-    pub sink: SinkProgress,
+    /// The sinks.
+    pub sinks: Vec<SinkProgress>,
+    /// Records of the sources that are done: nothing that came of them is still under way.
+    pub done_records: u64,
 }
 
 impl Progress {
-    /// The records that wait anywhere: due at the source and not taken, and in the queues of the
+    /// The records that the sources have handed over.
+    pub fn source_records(&self) -> u64 {
+        self.sources.iter().map(|source| source.records).sum()
+    }
+
+    /// The records that the sources could not accept.
+    pub fn source_rejected(&self) -> u64 {
+        self.sources.iter().map(|source| source.rejected).sum()
+    }
+
+    /// The records that are due at the sources and not handed over.
+    pub fn backlog_records(&self) -> u64 {
+        self.sources.iter().map(|source| source.backlog_records).sum()
+    }
+
+    /// The records that the sinks have written.
+    pub fn sink_records(&self) -> u64 {
+        self.sinks.iter().map(|sink| sink.records).sum()
+    }
+
+    /// The latency at all sinks since the last progress.
+    pub fn latency(&self) -> LatencyWindow {
+        match &self.sinks[..] {
+            [sink] => sink.latency.clone(),
+            sinks => LatencyWindow::union(sinks.iter().map(|sink| &sink.latency)),
+        }
+    }
+
+    /// The records that wait anywhere: due at a source and not taken, and in the queues of the
     /// operators.
     pub fn waiting_records(&self) -> u64 {
-        self.source.backlog_records + self.operators.iter().map(|o| o.queue_records).sum::<u64>()
+        self.backlog_records() + self.operators.iter().map(|o| o.queue_records).sum::<u64>()
     }
 
     /// The input records of all operators that were answered by remote lanes.
     pub fn offloaded_records(&self) -> u64 {
         self.operators.iter().map(|operator| operator.offloaded_records).sum()
     }
+
+    /// The operator that holds the others up, and why.
+    pub fn bottleneck(&self) -> Option<(&str, &str)> {
+        self.operators.iter().find_map(|operator| {
+            operator.bottleneck.as_deref().map(|why| (operator.name.as_str(), why))
+        })
+    }
 }
 
-/// The state of the source.
+/// The state of a source.
 #[derive(Clone, Debug, Default)]
 pub struct SourceProgress {
     /// The stage's name.
@@ -43,6 +80,11 @@ pub struct SourceProgress {
     pub backlog_records: u64,
     /// Whether it has come to its end.
     pub finished: bool,
+    /// Its watermark: no record with an earlier event time is expected. In milliseconds since
+    /// 1970; absent while it has none.
+    pub watermark: Option<i64>,
+    /// Whether nobody waits for it, because it has been quiet for long.
+    pub idle: bool,
 }
 
 /// The state of an operator.
@@ -50,6 +92,8 @@ pub struct SourceProgress {
 pub struct OperatorProgress {
     /// The stage's name.
     pub name: String,
+    /// Its kind in one word: `flatmap`, `keyed` or `aggregate`.
+    pub kind: &'static str,
     /// Input records whose answer was passed on.
     pub records_in: u64,
     /// Output records passed on.
@@ -87,8 +131,34 @@ pub struct OperatorProgress {
     pub fluid_bound: f64,
     /// How often the controller sent a piece of work away or kept it, by reason.
     pub decisions: Vec<(&'static str, u64)>,
+    /// The watermark that it has passed on, in milliseconds since 1970; absent while it has none.
+    pub watermark: Option<i64>,
+    /// Records that came after their windows had closed.
+    pub late_records: u64,
+    /// The state of its keys; absent for an operator that keeps none.
+    pub state: Option<StateProgress>,
+    /// Why it is this operator that holds the others up; absent when it isn't.
+    pub bottleneck: Option<String>,
     /// The targets that it may burst to.
     pub targets: Vec<TargetProgress>,
+}
+
+/// The state that an operator keeps for its keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StateProgress {
+    /// Keys that have a state or timers.
+    pub keys: u64,
+    /// The size of their state, in bytes.
+    pub bytes: u64,
+    /// How much of it is on disk, in bytes.
+    pub spilled_bytes: u64,
+    /// Timers that are set.
+    pub timers: u64,
+    /// State that was sent to targets, in bytes.
+    pub state_bytes_sent: u64,
+    /// The state of the keys that were worked on at targets, each counted once a lease, in bytes:
+    /// what would have been sent had nothing been sent twice.
+    pub state_bytes_touched: u64,
 }
 
 /// The state of a target as one operator uses it.
@@ -124,7 +194,7 @@ pub struct TargetProgress {
     pub cost_usd: f64,
 }
 
-/// The state of the sink.
+/// The state of a sink.
 #[derive(Clone, Debug, Default)]
 pub struct SinkProgress {
     /// The stage's name.
@@ -133,9 +203,9 @@ pub struct SinkProgress {
     pub records: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Records of the source whose results have all arrived.
+    /// Records of the sources that arrived here: whose results have all been written.
     pub source_records: u64,
-    /// The latency of the source records that arrived since the last progress.
+    /// The latency of what arrived since the last progress.
     pub latency: LatencyWindow,
 }
 
@@ -152,6 +222,38 @@ pub struct LatencyWindow {
     pub max: Duration,
     /// Each latency that occurred (to three digits), and for how many records, rising.
     pub values: Vec<(Duration, u64)>,
+}
+
+impl LatencyWindow {
+    /// The latency of the records of several windows.
+    pub fn union<'a>(windows: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut union = Self::default();
+        for window in windows {
+            union.records += window.records;
+            union.max = union.max.max(window.max);
+            union.values.extend_from_slice(&window.values);
+        }
+        union.values.sort_unstable();
+        union.values.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0;
+            earlier.1 += if same { later.1 } else { 0 };
+            same
+        });
+        union.p50 = union.quantile(50);
+        union.p99 = union.quantile(99);
+        union
+    }
+
+    /// What so many of a hundred records stayed under, to the digits of `values`.
+    fn quantile(&self, hundredths: u64) -> Duration {
+        let rank = (self.records * hundredths).div_ceil(100).max(1);
+        let mut passed = 0;
+        let value = self.values.iter().find(|(_, records)| {
+            passed += records;
+            passed >= rank
+        });
+        value.map_or(Duration::ZERO, |(latency, _)| (*latency).min(self.max))
+    }
 }
 
 /// Watches a run.

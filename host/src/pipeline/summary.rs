@@ -1,14 +1,19 @@
 //! What a run comes to, for people and for machines.
 
-use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::audit::{AuditReport, Latency};
 use super::definition::Pipeline;
-use super::progress::{OperatorProgress, Progress, TargetProgress};
+use super::progress::{
+    OperatorProgress, Progress, SinkProgress, SourceProgress, StateProgress, TargetProgress,
+};
 use crate::burst::{BurstTimes, Time};
+
+pub use text::{grouped, size};
+
+mod text;
 
 /// What the engine knows at the end of a run.
 #[derive(Clone, Debug, Default)]
@@ -39,9 +44,9 @@ pub struct Summary {
     pub pipeline: String,
     /// Whether the run was stopped before the source's end.
     pub stopped: bool,
-    /// Records that the source gave, those it could not accept included.
+    /// Records that the sources gave, those they could not accept included.
     pub records_in: u64,
-    /// Records that the sink wrote.
+    /// Records that the sinks wrote.
     pub records_out: u64,
     /// Input records of operators whose answer came from a remote lane.
     pub offloaded_records: u64,
@@ -51,9 +56,9 @@ pub struct Summary {
     pub duplicates_dropped: u64,
     /// Records that went to the dead letters.
     pub rejected: u64,
-    /// Source records that were handed over and never reached the sink, by their numbers.
+    /// Source records that were handed over and never came through, by their numbers.
     pub lost: u64,
-    /// Source records that reached the sink more than once, by their numbers.
+    /// Source records that came through more than once, by their numbers.
     pub duplicates: u64,
     /// Batches that reached the sink after one that was sent later.
     pub order_violations: u64,
@@ -75,8 +80,12 @@ pub struct Summary {
     pub records_per_cpu_second: f64,
     /// When the first record was out of the sink, in milliseconds.
     pub first_output_ms: Option<f64>,
-    /// The operators, in the order of the chain.
+    /// The sources.
+    pub sources: Vec<SourceSummary>,
+    /// The operators, each after all that it reads from.
     pub operators: Vec<OperatorSummary>,
+    /// The sinks.
+    pub sinks: Vec<SinkSummary>,
     /// The targets, as each operator used them.
     pub targets: Vec<TargetSummary>,
     /// Estimated spend at all targets, in US dollars.
@@ -111,11 +120,52 @@ pub struct BurstSummary {
     pub last_offload_ms: Option<f64>,
 }
 
+/// A source over the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SourceSummary {
+    /// Its name.
+    pub name: String,
+    /// Records handed over.
+    pub records: u64,
+    /// Records that it could not accept.
+    pub rejected: u64,
+}
+
+/// A sink over the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SinkSummary {
+    /// Its name.
+    pub name: String,
+    /// Records written.
+    pub records: u64,
+    /// Bytes written.
+    pub bytes: u64,
+}
+
+/// The state of an operator's keys at the end of the run, and what of it was sent to targets.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct StateSummary {
+    /// Keys that have a state or timers.
+    pub keys: u64,
+    /// The size of their state, in bytes.
+    pub bytes: u64,
+    /// How much of it is on disk, in bytes.
+    pub spilled_bytes: u64,
+    /// Timers that are set.
+    pub timers: u64,
+    /// State that was sent to targets, in bytes.
+    pub state_bytes_sent: u64,
+    /// The state of the keys that targets worked on, in bytes.
+    pub state_bytes_touched: u64,
+}
+
 /// An operator over the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OperatorSummary {
     /// Its name.
     pub name: String,
+    /// Its kind: `flatmap`, `keyed` or `aggregate`.
+    pub kind: &'static str,
     /// Input records answered.
     pub records_in: u64,
     /// Output records.
@@ -130,6 +180,12 @@ pub struct OperatorSummary {
     pub service_us: f64,
     /// Local processor time of a record over the host's for offloading one.
     pub leverage: Option<f64>,
+    /// Records that came after their windows had closed.
+    pub late_records: u64,
+    /// Its state; `null` for an operator that keeps none.
+    pub state: Option<StateSummary>,
+    /// Why it is the one that held the others up; `null` when it isn't.
+    pub bottleneck: Option<String>,
 }
 
 /// A target over the run, as one operator used it.
@@ -186,6 +242,7 @@ impl From<&OperatorProgress> for OperatorSummary {
     fn from(operator: &OperatorProgress) -> Self {
         Self {
             name: operator.name.clone(),
+            kind: operator.kind,
             records_in: operator.records_in,
             records_out: operator.records_out,
             rejected: operator.rejected,
@@ -193,7 +250,30 @@ impl From<&OperatorProgress> for OperatorSummary {
             duplicates_dropped: operator.duplicates_dropped,
             service_us: operator.service_time.as_secs_f64() * 1e6,
             leverage: operator.leverage,
+            late_records: operator.late_records,
+            state: operator.state.map(Into::into),
+            bottleneck: operator.bottleneck.clone(),
         }
+    }
+}
+
+impl From<StateProgress> for StateSummary {
+    fn from(state: StateProgress) -> Self {
+        let StateProgress { keys, bytes, spilled_bytes, timers, .. } = state;
+        let StateProgress { state_bytes_sent, state_bytes_touched, .. } = state;
+        Self { keys, bytes, spilled_bytes, timers, state_bytes_sent, state_bytes_touched }
+    }
+}
+
+impl From<&SourceProgress> for SourceSummary {
+    fn from(source: &SourceProgress) -> Self {
+        Self { name: source.name.clone(), records: source.records, rejected: source.rejected }
+    }
+}
+
+impl From<&SinkProgress> for SinkSummary {
+    fn from(sink: &SinkProgress) -> Self {
+        Self { name: sink.name.clone(), records: sink.records, bytes: sink.bytes }
     }
 }
 
@@ -233,12 +313,12 @@ impl Summary {
         Self {
             pipeline: pipeline.name.clone(),
             stopped: report.stopped,
-            records_in: progress.source.records + progress.source.rejected,
-            records_out: progress.sink.records,
+            records_in: progress.source_records() + progress.source_rejected(),
+            records_out: progress.sink_records(),
             offloaded_records: offloaded,
             offloaded_share: per(offloaded as f64, operator_input as f64),
             duplicates_dropped: sum(|operator| operator.duplicates_dropped),
-            rejected: rejected + progress.source.rejected,
+            rejected: rejected + progress.source_rejected(),
             lost: audit.lost,
             duplicates: audit.duplicates,
             order_violations: audit.order_violations,
@@ -256,7 +336,9 @@ impl Summary {
             records_per_second: per(arrived, report.wall.as_secs_f64()),
             records_per_cpu_second: per(arrived, report.cpu.as_secs_f64()),
             first_output_ms: time_millis(report.first_output),
+            sources: progress.sources.iter().map(Into::into).collect(),
             operators: progress.operators.iter().map(Into::into).collect(),
+            sinks: progress.sinks.iter().map(Into::into).collect(),
             // An empty sum of floats is -0.
             cost_usd: targets.iter().fold(0.0, |sum, target| sum + target.cost_usd),
             targets,
@@ -272,111 +354,6 @@ impl Summary {
     pub fn is_sound(&self) -> bool {
         self.lost == 0 && self.duplicates == 0 && self.order_violations == 0
     }
-}
-
-/// For people.
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = if self.stopped { " (stopped early)" } else { "" };
-        writeln!(f, "{}{end}", self.pipeline)?;
-        writeln!(
-            f,
-            "  records     {} in, {} out, {} rejected, {} lost",
-            grouped(self.records_in),
-            grouped(self.records_out),
-            grouped(self.rejected),
-            grouped(self.lost)
-        )?;
-        if self.duplicates + self.order_violations > 0 {
-            writeln!(
-                f,
-                "  FAULTS      {} records twice, {} batches out of order",
-                grouped(self.duplicates),
-                grouped(self.order_violations)
-            )?;
-        }
-        writeln!(
-            f,
-            "  time        {:.2} s, {:.2} s of processor time, {} records/s",
-            self.wall_seconds,
-            self.cpu_seconds,
-            grouped(self.records_per_second as u64)
-        )?;
-        writeln!(f, "  latency     {}", self.latency_ms)?;
-        if let Some(spike) = &self.spike_latency_ms {
-            writeln!(f, "  in spikes   {spike}")?;
-        }
-        writeln!(f, "  queue       {} records at most", grouped(self.peak_queue_records))?;
-        writeln!(
-            f,
-            "  offloaded   {} records, {:.1}%; {} duplicate answers dropped",
-            grouped(self.offloaded_records),
-            self.offloaded_share * 100.0,
-            grouped(self.duplicates_dropped)
-        )?;
-        if let Some(text) = self.burst_text() {
-            writeln!(f, "  burst       {text}")?;
-        }
-        for target in &self.targets {
-            writeln!(
-                f,
-                "  target      {} for {}: {} calls, {} records, p50 {:.1} ms, p99 {:.1} ms, {} cold, {} throttled, {} failed, ${:.4}",
-                target.name,
-                target.operator,
-                grouped(target.calls),
-                grouped(target.records),
-                target.latency_p50_ms,
-                target.latency_p99_ms,
-                target.cold_starts,
-                target.throttles,
-                target.errors,
-                target.cost_usd
-            )?;
-        }
-        Ok(())
-    }
-}
-
-impl Summary {
-    /// When what happened, told from the onset where there is one.
-    fn burst_text(&self) -> Option<String> {
-        let first = self.burst.first_offload_ms?;
-        // What was sent away before the onset (a slow start, say) has no delay after it.
-        let onset = self.burst.onset_ms.filter(|onset| *onset <= first);
-        let since = |time: f64| time - onset.unwrap_or(0.0);
-        let mut text = match onset {
-            Some(onset) => format!("from {:.1} s on: first offload after", onset / 1e3),
-            None => "first offload at".to_owned(),
-        };
-        let _ = write!(text, " {:.0} ms", since(first));
-        if let Some(result) = self.burst.first_remote_result_ms {
-            let _ = write!(text, ", first remote result {:.0} ms", since(result));
-        }
-        if let Some(last) = self.burst.last_offload_ms {
-            let _ = write!(text, ", last offload at {:.1} s", last / 1e3);
-        }
-        Some(text)
-    }
-}
-
-impl fmt::Display for LatencySummary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { p50, p99, p999, max, .. } = self;
-        write!(f, "p50 {p50:.1} ms, p99 {p99:.1} ms, p99.9 {p999:.1} ms, max {max:.1} ms")
-    }
-}
-
-/// A number with commas between its thousands.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

@@ -14,13 +14,13 @@ use super::progress::Progress;
 pub struct Window {
     /// Its end, in milliseconds since the start of the run.
     pub at_ms: f64,
-    /// Records that fell due at the source.
+    /// Records that fell due at the sources.
     pub records_due: u64,
-    /// Records that the source handed over.
+    /// Records that the sources handed over.
     pub records_in: u64,
-    /// Source records whose results have all reached the sink.
+    /// Source records that are done: nothing that came of them is still under way.
     pub records_done: u64,
-    /// Records written by the sink.
+    /// Records written by the sinks.
     pub records_out: u64,
     /// The median latency of the source records that arrived, in milliseconds; `null` when none
     /// did.
@@ -49,8 +49,8 @@ impl Window {
         let answered = |progress: &Progress| -> u64 {
             progress.operators.iter().map(|operator| operator.records_in).sum()
         };
-        let due = |progress: &Progress| progress.source.records + progress.source.backlog_records;
-        let latency = &now.sink.latency;
+        let due = |progress: &Progress| progress.source_records() + progress.backlog_records();
+        let latency = now.latency();
         let millis =
             |time: Duration| (latency.records > 0).then_some(time.as_micros() as f64 / 1e3);
         let offloaded = now.offloaded_records().saturating_sub(before.offloaded_records());
@@ -59,9 +59,9 @@ impl Window {
         Self {
             at_ms: now.at.0 as f64 / 1e3,
             records_due: due(now).saturating_sub(due(before)),
-            records_in: now.source.records.saturating_sub(before.source.records),
-            records_done: now.sink.source_records.saturating_sub(before.sink.source_records),
-            records_out: now.sink.records.saturating_sub(before.sink.records),
+            records_in: now.source_records().saturating_sub(before.source_records()),
+            records_done: now.done_records.saturating_sub(before.done_records),
+            records_out: now.sink_records().saturating_sub(before.sink_records()),
             p50_ms: millis(latency.p50),
             p99_ms: millis(latency.p99),
             max_ms: millis(latency.max),
@@ -126,20 +126,25 @@ impl Timeline {
 mod tests {
     use super::*;
     use crate::burst::Time;
-    use crate::pipeline::progress::{LatencyWindow, OperatorProgress};
+    use crate::pipeline::progress::{
+        LatencyWindow, OperatorProgress, SinkProgress, SourceProgress,
+    };
 
     fn progress(at: u64, records: u64, offloaded: u64) -> Progress {
         let mut progress = Progress { at: Time(at), ..Default::default() };
-        progress.source.records = records;
-        progress.source.backlog_records = 5;
+        progress.sources = vec![
+            SourceProgress { records: records / 2, backlog_records: 2, ..Default::default() },
+            SourceProgress { records: records / 2, backlog_records: 3, ..Default::default() },
+        ];
         progress.operators.push(OperatorProgress {
             records_in: records,
             offloaded_records: offloaded,
             queue_records: 2,
             ..Default::default()
         });
-        progress.sink.latency =
-            LatencyWindow { records: 1, p99: Duration::from_micros(2_500), ..Default::default() };
+        let p99 = Duration::from_micros(2_500);
+        let latency = LatencyWindow { records: 1, p99, ..Default::default() };
+        progress.sinks.push(SinkProgress { latency, ..Default::default() });
         progress
     }
 

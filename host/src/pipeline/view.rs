@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::progress::{OperatorProgress, Progress};
-use super::summary::grouped;
+use super::progress::{
+    OperatorProgress, Progress, SinkProgress, SourceProgress, StateProgress, TargetProgress,
+};
+use super::source::time_text;
+use super::summary::{grouped, size};
 
 /// Draws the state of a run on the terminal, over and over in the same place.
 #[derive(Clone, Debug)]
@@ -34,6 +37,8 @@ impl LiveView {
             let style = ProgressStyle::with_template("{msg}").expect("the template is sound");
             self.lines.push(self.area.add(ProgressBar::no_length().with_style(style)));
         }
+        // Lines that are left over are of a state that is gone.
+        let texts = texts.into_iter().chain(std::iter::repeat(String::new()));
         for (line, text) in self.lines.iter().zip(texts) {
             line.set_message(text);
             line.tick();
@@ -78,61 +83,118 @@ fn rate(before: u64, now: u64, span: Duration) -> u64 {
     }
 }
 
-/// The lines of the view.
+/// The lines of the view: sources, operators with their state and targets, sinks.
 pub fn render(before: &Progress, now: &Progress) -> Vec<String> {
     let span = now.at.since(before.at);
-    let mut lines = vec![format!(
-        "{:>7.1} s  {:<12} {:>10}/s   waiting at its door {:>10}{}",
-        now.at.0 as f64 / 1e6,
-        now.source.name,
-        grouped(rate(before.source.records, now.source.records, span)),
-        grouped(now.source.backlog_records),
-        if now.source.finished { "   (at its end)" } else { "" },
-    )];
-    let new = OperatorProgress::default();
-    for (index, operator) in now.operators.iter().enumerate() {
-        let before = before.operators.get(index).unwrap_or(&new);
-        lines.extend(operator_lines(before, operator, span));
+    let view = View { width: name_width(now), span };
+    let mut lines = Vec::new();
+    let (source, operator) = (SourceProgress::default(), OperatorProgress::default());
+    for (index, now) in now.sources.iter().enumerate() {
+        lines.push(view.source(before.sources.get(index).unwrap_or(&source), now));
     }
-    let latency = &now.sink.latency;
-    lines.push(format!(
-        "{:>9}  {:<12} {:>10}/s   latency p50 {:.1} ms, p99 {:.1} ms",
-        "",
-        now.sink.name,
-        grouped(rate(before.sink.records, now.sink.records, span)),
-        latency.p50.as_secs_f64() * 1e3,
-        latency.p99.as_secs_f64() * 1e3,
-    ));
+    for (index, now) in now.operators.iter().enumerate() {
+        lines.extend(view.operator(before.operators.get(index).unwrap_or(&operator), now));
+    }
+    for (index, now) in now.sinks.iter().enumerate() {
+        let before = before.sinks.get(index).map_or(0, |sink| sink.records);
+        lines.push(view.sink(before, now));
+    }
+    let at = format!("{:>7.1} s", now.at.0 as f64 / 1e6);
+    for (index, line) in lines.iter_mut().enumerate() {
+        let margin = if index == 0 { at.as_str() } else { "" };
+        *line = format!("{margin:>9}  {line}");
+    }
     lines
 }
 
-fn operator_lines(
-    before: &OperatorProgress,
-    now: &OperatorProgress,
+/// The widest name of a stage, within reason.
+fn name_width(now: &Progress) -> usize {
+    let sources = now.sources.iter().map(|source| source.name.len());
+    let operators = now.operators.iter().map(|operator| operator.name.len());
+    let sinks = now.sinks.iter().map(|sink| sink.name.len());
+    sources.chain(operators).chain(sinks).max().unwrap_or_default().clamp(12, 24)
+}
+
+/// How the lines of a view are drawn.
+struct View {
+    /// The width of names.
+    width: usize,
+    /// The time over which rates are taken.
     span: Duration,
-) -> Vec<String> {
-    let input = now.records_in.saturating_sub(before.records_in);
-    let offloaded = now.offloaded_records.saturating_sub(before.offloaded_records);
-    let share = match input {
-        0 => 0.0,
-        input => (offloaded as f64 / input as f64).min(1.0),
-    };
-    let mut lines = vec![format!(
-        "{:>9}  {:<12} {:>10}/s   queue {} {:>10}   {} lane{} {:>3.0}% busy   offloaded {:>3.0}%",
-        "",
-        now.name,
-        grouped(rate(before.records_in, now.records_in, span)),
-        bar(now.queue_records, now.queue_capacity_records),
-        grouped(now.queue_records),
-        now.lanes,
-        if now.lanes == 1 { "" } else { "s" },
-        now.busy_share * 100.0,
-        share * 100.0,
-    )];
-    lines.extend(now.targets.iter().map(|target| {
+}
+
+impl View {
+    fn rate(&self, before: u64, now: u64) -> String {
+        format!("{:>10}/s", grouped(rate(before, now, self.span)))
+    }
+
+    fn source(&self, before: &SourceProgress, now: &SourceProgress) -> String {
+        let state = match (now.finished, now.idle) {
+            (true, _) => "   (at its end)",
+            (false, true) => "   (idle)",
+            (false, false) => "",
+        };
         format!(
-            "{:>9}    {:<10} {}   runners {}/{}   calls {}/{}   p99 {:.1} ms   {} failed   ${:.4}",
-            "",
+            "{:<width$} {}   waiting at its door {:>10}{state}",
+            now.name,
+            self.rate(before.records, now.records),
+            grouped(now.backlog_records),
+            width = self.width
+        )
+    }
+
+    fn operator(&self, before: &OperatorProgress, now: &OperatorProgress) -> Vec<String> {
+        let input = now.records_in.saturating_sub(before.records_in);
+        let offloaded = now.offloaded_records.saturating_sub(before.offloaded_records);
+        let share = match input {
+            0 => 0.0,
+            input => (offloaded as f64 / input as f64).min(1.0),
+        };
+        let mut lines = vec![format!(
+            "{:<width$} {}   queue {} {:>10}   {} lane{} {:>3.0}% busy   offloaded {:>3.0}%{}",
+            now.name,
+            self.rate(before.records_in, now.records_in),
+            bar(now.queue_records, now.queue_capacity_records),
+            grouped(now.queue_records),
+            now.lanes,
+            if now.lanes == 1 { "" } else { "s" },
+            now.busy_share * 100.0,
+            share * 100.0,
+            if now.bottleneck.is_some() { "   <- bottleneck" } else { "" },
+            width = self.width
+        )];
+        if let Some(why) = &now.bottleneck {
+            lines.push(format!("  {why}"));
+        }
+        lines.extend(now.state.map(|state| self.state(now, state)));
+        lines.extend(now.targets.iter().map(|target| self.target(target)));
+        lines
+    }
+
+    fn state(&self, operator: &OperatorProgress, state: StateProgress) -> String {
+        let mut line = format!(
+            "  {:<width$} {:>10} keys   {:>9}   {:>8} timers",
+            "state",
+            grouped(state.keys),
+            size(state.bytes),
+            grouped(state.timers),
+            width = self.width - 2
+        );
+        if state.spilled_bytes > 0 {
+            line.push_str(&format!("   {} on disk", size(state.spilled_bytes)));
+        }
+        if let Some(watermark) = operator.watermark {
+            line.push_str(&format!("   event time {}", event_time(watermark)));
+        }
+        if operator.late_records > 0 {
+            line.push_str(&format!("   {} late", grouped(operator.late_records)));
+        }
+        line
+    }
+
+    fn target(&self, target: &TargetProgress) -> String {
+        format!(
+            "  {:<width$} {}   runners {}/{}   calls {}/{}   p99 {:.1} ms   {} failed   ${:.4}",
             target.name,
             target.state,
             target.runners_up,
@@ -142,9 +204,34 @@ fn operator_lines(
             target.latency_p99.as_secs_f64() * 1e3,
             target.errors,
             target.cost_usd,
+            width = self.width - 2
         )
-    }));
-    lines
+    }
+
+    fn sink(&self, before: u64, now: &SinkProgress) -> String {
+        format!(
+            "{:<width$} {}   latency p50 {:.1} ms, p99 {:.1} ms",
+            now.name,
+            self.rate(before, now.records),
+            now.latency.p50.as_secs_f64() * 1e3,
+            now.latency.p99.as_secs_f64() * 1e3,
+            width = self.width
+        )
+    }
+}
+
+/// A watermark as a time of day, or the word for the one that ends all.
+fn event_time(watermark: i64) -> String {
+    match watermark {
+        i64::MAX => "at its end".to_owned(),
+        // Not a time that anybody reads as one.
+        time if !(0..253_402_300_800_000).contains(&time) => format!("{time} ms"),
+        time => {
+            let mut text = Vec::new();
+            time_text::write(time, &mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        }
+    }
 }
 
 /// How full a queue is, in ten steps.
@@ -162,11 +249,12 @@ pub fn log(before: &Progress, now: &Progress) {
     let span = now.at.since(before.at);
     tracing::info!(
         at_s = format!("{:.1}", now.at.0 as f64 / 1e6),
-        input_per_s = rate(before.source.records, now.source.records, span),
-        output_per_s = rate(before.sink.records, now.sink.records, span),
+        input_per_s = rate(before.source_records(), now.source_records(), span),
+        output_per_s = rate(before.sink_records(), now.sink_records(), span),
         waiting = now.waiting_records(),
         offloaded = now.offloaded_records(),
-        p99_ms = format!("{:.1}", now.sink.latency.p99.as_secs_f64() * 1e3),
+        p99_ms = format!("{:.1}", now.latency().p99.as_secs_f64() * 1e3),
+        bottleneck = now.bottleneck().map(|(operator, _)| operator),
         "running"
     );
 }
@@ -175,12 +263,15 @@ pub fn log(before: &Progress, now: &Progress) {
 mod tests {
     use super::*;
     use crate::burst::Time;
-    use crate::pipeline::progress::TargetProgress;
 
     #[test]
     fn the_view_shows_rates_queue_lanes_share_and_targets() {
         let mut now = Progress { at: Time(2_500_000), ..Default::default() };
-        now.source.records = 60_000;
+        now.sources.push(SourceProgress {
+            name: "bids".into(),
+            records: 60_000,
+            ..Default::default()
+        });
         now.operators.push(OperatorProgress {
             name: "tokenizer".into(),
             records_in: 50_000,

@@ -25,8 +25,8 @@ impl ErrorCode {
     pub const UNKNOWN_NAME: Self = Self(8);
     /// Stages read from each other in a circle.
     pub const CYCLE: Self = Self(9);
-    /// The stages are no chain.
-    pub const NOT_A_CHAIN: Self = Self(10);
+    /// A stage from which nothing reads.
+    pub const UNREAD: Self = Self(10);
     /// A file or folder that the pipeline names is not there.
     pub const MISSING_FILE: Self = Self(11);
     /// The source can't be read.
@@ -39,6 +39,18 @@ impl ErrorCode {
     pub const BAD_OVERRIDE: Self = Self(15);
     /// Metrics can't be served at the address.
     pub const METRICS: Self = Self(16);
+    /// An `input` that names no output of a stage.
+    pub const BAD_INPUT: Self = Self(17);
+    /// A side output that the stage doesn't have.
+    pub const UNKNOWN_OUTLET: Self = Self(18);
+    /// A component that can't be used as an operator.
+    pub const COMPONENT: Self = Self(19);
+    /// Settings that the component refuses.
+    pub const SETTINGS: Self = Self(20);
+    /// A key that has no meaning for the component's kind of operator.
+    pub const WRONG_KIND: Self = Self(21);
+    /// The inputs are not those that the component has.
+    pub const WRONG_INPUTS: Self = Self(22);
 }
 
 /// Every code, and what it stands for in a few words.
@@ -52,13 +64,19 @@ pub const ERROR_CODES: &[(ErrorCode, &str)] = &[
     (ErrorCode::DUPLICATE_NAME, "duplicate name"),
     (ErrorCode::UNKNOWN_NAME, "unknown name"),
     (ErrorCode::CYCLE, "cycle"),
-    (ErrorCode::NOT_A_CHAIN, "not a chain"),
+    (ErrorCode::UNREAD, "nothing reads from a stage"),
     (ErrorCode::MISSING_FILE, "missing file"),
     (ErrorCode::SOURCE, "the source can't be read"),
     (ErrorCode::SINK, "the sink can't be written"),
     (ErrorCode::NO_COMPONENT, "operator without component"),
     (ErrorCode::BAD_OVERRIDE, "bad override"),
     (ErrorCode::METRICS, "metrics can't be served"),
+    (ErrorCode::BAD_INPUT, "bad input"),
+    (ErrorCode::UNKNOWN_OUTLET, "unknown side output"),
+    (ErrorCode::COMPONENT, "the component can't be used"),
+    (ErrorCode::SETTINGS, "the component refuses its settings"),
+    (ErrorCode::WRONG_KIND, "not for this kind of operator"),
+    (ErrorCode::WRONG_INPUTS, "not the component's inputs"),
 ];
 
 impl fmt::Display for ErrorCode {

@@ -4,12 +4,10 @@
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::error_code::ErrorCode;
 use super::problem::{Place, Problem};
 use super::tree::{Node, Table, Value};
-use super::units;
 
 /// Collects what is wrong with one file.
 pub(super) struct Reader<'f> {
@@ -45,7 +43,7 @@ impl<'f> Reader<'f> {
     }
 
     /// A path as written, relative to the folder of the pipeline file.
-    fn resolve(&self, path: &str) -> PathBuf {
+    pub(super) fn resolve(&self, path: &str) -> PathBuf {
         self.file.parent().unwrap_or(Path::new("")).join(path)
     }
 }
@@ -106,12 +104,13 @@ impl<'r, 't> Fields<'r, 't> {
         );
     }
 
-    fn node(&self, key: &'static str) -> Option<&'t Node> {
+    /// The value of a key, with its place.
+    pub(super) fn node(&self, key: &'static str) -> Option<&'t Node> {
         self.known.borrow_mut().push(key);
         self.table.get(key).map(|entry| &entry.node)
     }
 
-    fn wrong_type(&self, key: &str, found: &Value, right: &str) {
+    pub(super) fn wrong_type(&self, key: &str, found: &Value, right: &str) {
         let wrong = format!("expected {right}, found {}", found.kind());
         let example = match right {
             "a string" => format!("write {key} = \"...\""),
@@ -162,7 +161,7 @@ impl<'r, 't> Fields<'r, 't> {
             self.report(
                 ErrorCode::BAD_VALUE,
                 key,
-                format!("\"{found}\" is not a {key}"),
+                format!("\"{found}\" is no {key}"),
                 suggest(&found, &words, "\"", "it can be"),
             );
         }
@@ -220,103 +219,25 @@ impl<'r, 't> Fields<'r, 't> {
         None
     }
 
-    pub(super) fn duration(
-        &self,
-        key: &'static str,
-        range: RangeInclusive<Duration>,
-    ) -> Option<Duration> {
-        let text = match &self.node(key)?.value {
-            Value::String(text) => text,
-            other => {
-                self.wrong_type(key, other, "a duration in quotes, such as \"250ms\"");
-                return None;
-            }
-        };
-        let wrong = match units::duration(text) {
-            Ok(duration) if range.contains(&duration) => return Some(duration),
-            Ok(_) => {
-                let right = format!("it can be {:?} to {:?}", range.start(), range.end());
-                (format!("\"{text}\" is out of range"), right)
-            }
-            Err(right) => (format!("\"{text}\" is no duration"), right.to_owned()),
-        };
-        self.report(ErrorCode::BAD_VALUE, key, wrong.0, wrong.1);
-        None
-    }
-
-    pub(super) fn bytes(&self, key: &'static str, range: RangeInclusive<u64>) -> Option<usize> {
-        let (text, size) = match &self.node(key)?.value {
-            Value::String(text) => (text.clone(), units::bytes(text)),
-            Value::Integer(size) => {
-                (size.to_string(), u64::try_from(*size).map_err(|_| "a size is not negative"))
-            }
-            other => {
-                self.wrong_type(key, other, "a size, such as \"64MiB\" or a number of bytes");
-                return None;
-            }
-        };
-        let wrong = match size {
-            Ok(size) if range.contains(&size) => return usize::try_from(size).ok(),
-            Ok(_) => {
-                let right = format!("it can be {} to {} bytes", range.start(), range.end());
-                (format!("\"{text}\" is out of range"), right)
-            }
-            Err(right) => (format!("\"{text}\" is no size"), right.to_owned()),
-        };
-        self.report(ErrorCode::BAD_VALUE, key, wrong.0, wrong.1);
-        None
-    }
-
-    /// A path, relative to the folder of the pipeline file.
-    pub(super) fn path(&self, key: &'static str) -> Option<PathBuf> {
-        let path = self.string(key)?;
-        if path.is_empty() {
-            self.report(ErrorCode::BAD_VALUE, key, "the path is empty", "give the path of a file");
-            return None;
-        }
-        Some(self.reader.resolve(&path))
-    }
-
-    /// The path of a file that must exist.
-    pub(super) fn existing_file(&self, key: &'static str) -> Option<PathBuf> {
-        let path = self.path(key)?;
-        if !path.exists() {
-            let right = "correct the path (it is relative to the folder of the pipeline file), or \
-                         make the file";
-            let wrong = format!("there is no file `{}`", path.display());
-            self.report(ErrorCode::MISSING_FILE, key, wrong, right);
-        } else if path.is_dir() {
-            let wrong = format!("`{}` is a folder", path.display());
-            self.report(ErrorCode::MISSING_FILE, key, wrong, "give the path of a file");
-        }
-        Some(path)
-    }
-
-    /// The path of a file that will be written: its folder must exist.
-    pub(super) fn new_file(&self, key: &'static str) -> Option<PathBuf> {
-        let path = self.path(key)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            let wrong = format!("there is no folder `{}`", folder.display());
-            self.report(
-                ErrorCode::MISSING_FILE,
-                key,
-                wrong,
-                "make the folder, or give another path (relative to that of the pipeline file)",
-            );
-        } else if path.is_dir() {
-            let wrong = format!("`{}` is a folder", path.display());
-            self.report(ErrorCode::MISSING_FILE, key, wrong, "give the path of a file");
-        }
-        Some(path)
-    }
-
     pub(super) fn table(&self, key: &'static str) -> Option<Fields<'r, 't>> {
         let node = self.node(key)?;
         match &node.value {
             Value::Table(table) => {
                 Some(Fields::new(self.reader, self.key(key), self.place_of(key), table))
             }
+            other => {
+                self.wrong_type(key, other, "a table");
+                None
+            }
+        }
+    }
+
+    /// A table by itself or a list of tables, as `[source]` and `[[source]]` are. None: something
+    /// else, or nothing.
+    pub(super) fn table_or_tables(&self, key: &'static str) -> Option<Vec<Fields<'r, 't>>> {
+        match &self.node(key)?.value {
+            Value::Table(_) => self.table(key).map(|table| vec![table]),
+            Value::Array(_) => Some(self.tables(key)),
             other => {
                 self.wrong_type(key, other, "a table");
                 None

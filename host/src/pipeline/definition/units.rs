@@ -2,6 +2,13 @@
 
 use std::time::Duration;
 
+pub(super) const MILLISECOND: Duration = Duration::from_millis(1);
+pub(super) const SECOND: Duration = Duration::from_secs(1);
+pub(super) const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+pub(super) const MIB: u64 = 1 << 20;
+pub(super) const GIB: u64 = 1 << 30;
+
 const DURATION: &str = "write a duration as a number and a unit (us, ms, s, m or h), such as \
                         \"250ms\" or \"1.5s\"";
 const BYTES: &str = "write a size as a number of bytes, or as a number and a unit (B, KiB, MiB or \

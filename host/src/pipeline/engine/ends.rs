@@ -31,6 +31,7 @@ impl SourceCounts {
             rejected: self.rejected.load(Ordering::Relaxed),
             backlog_records: backlog.records(now),
             finished: self.finished.load(Ordering::Relaxed),
+            ..SourceProgress::default()
         }
     }
 }

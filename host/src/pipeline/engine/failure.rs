@@ -59,6 +59,12 @@ pub enum EngineError {
     /// The sink can't be written.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// The pipeline is a graph, which this version checks and does not run.
+    #[error(
+        "this version runs chains: one source, operators one after another, one sink; other \
+         graphs can be checked with `overspill check`, and not run yet"
+    )]
+    NotAChain,
     /// No lane can run the operator.
     #[error("operator `{stage}` can't go on: {reason}")]
     Operator {

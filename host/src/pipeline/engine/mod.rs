@@ -7,6 +7,7 @@
 //!                   local lanes (a thread and an instance each)
 //! ```
 
+mod chain;
 mod ends;
 mod failure;
 mod local_lane;
@@ -27,6 +28,7 @@ use overspill_operator_runtime::{Runtime, RuntimeOptions};
 
 pub use self::failure::EngineError;
 
+use self::chain::Chain;
 use self::ends::{SharedSink, SourceCounts, drive_sink, drive_source};
 use self::offload::OffloadThread;
 use self::operator::{Place, Prepared};
@@ -64,6 +66,7 @@ pub fn run(
     stop: &StopSignal,
 ) -> Result<Report, EngineError> {
     let cpu_before = processor_time::of_this_process();
+    let chain = Chain::of(pipeline)?;
     let options = RuntimeOptions::default();
     let cache = options.cache_dir.clone();
     let runtime = Runtime::new(options)?;
@@ -81,7 +84,7 @@ pub fn run(
     }
     // Nothing is due before there is something to process it: compiling a component is no latency.
     let clock = RunClock::start();
-    let run = Run::start(pipeline, &prepared, offload.as_ref(), clock, stop)?;
+    let run = Run::start(chain, &prepared, offload.as_ref(), clock, stop)?;
     let watched = run.watch(observer, stop);
     if let Some(offload) = offload {
         for target in prepared.iter().flat_map(Prepared::targets) {
@@ -97,7 +100,7 @@ pub fn run(
 
 /// A pipeline at work.
 struct Run<'a> {
-    pipeline: &'a Pipeline,
+    chain: Chain<'a>,
     clock: RunClock,
     threads: Threads,
     backlog: Backlog,
@@ -111,24 +114,24 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn start(
-        pipeline: &'a Pipeline,
+        chain: Chain<'a>,
         prepared: &[Prepared],
         offload: Option<&OffloadThread>,
         clock: RunClock,
         stop: &StopSignal,
     ) -> Result<Self, EngineError> {
-        let dead_letters = DeadLetters::open(pipeline.dead_letters.as_deref())?;
-        let source = super::source::open(&pipeline.source, clock)?;
-        let sink = super::sink::open(&pipeline.sink)?;
-        let rate = pipeline.source.rate.as_ref();
+        let dead_letters = DeadLetters::open(chain.pipeline.dead_letters.as_deref())?;
+        let source = super::source::open(chain.source, clock)?;
+        let sink = super::sink::open(chain.sink)?;
+        let rate = chain.source.rate.as_ref();
         let spikes = rate.map(|rate| rate.spike_times()).unwrap_or_default();
         let spike = spikes.iter().map(|spike| spike.start).min();
         let mut threads = Threads::new();
         let backlog = source.backlog();
         let (output, mut input) = bounded::<Envelope>(CHANNEL_BATCHES);
         let counts = Arc::new(SourceCounts::default());
-        threads.start(&pipeline.source.name, {
-            let (name, counts) = (pipeline.source.name.clone(), Arc::clone(&counts));
+        threads.start(&chain.source.name, {
+            let (name, counts) = (chain.source.name.clone(), Arc::clone(&counts));
             let (dead_letters, stop) = (dead_letters.clone(), stop.clone());
             move || drive_source(&name, source, &output, &dead_letters, &counts, &stop)
         })?;
@@ -142,12 +145,12 @@ impl<'a> Run<'a> {
             input = next_input;
         }
         let shared = SharedSink::new(Audit::new(spikes));
-        threads.start(&pipeline.sink.name, {
+        threads.start(&chain.sink.name, {
             let shared = Arc::clone(&shared);
             move || drive_sink(sink, &input, &shared, clock)
         })?;
         Ok(Self {
-            pipeline,
+            chain,
             clock,
             threads,
             backlog,
@@ -202,16 +205,18 @@ impl<'a> Run<'a> {
 
     fn progress(&self) -> Progress {
         let now = self.clock.now();
+        let sink = self.sink.progress(&self.chain.sink.name);
         Progress {
             at: now,
-            source: self.source.progress(&self.pipeline.source.name, &self.backlog, now),
+            done_records: sink.source_records,
+            sources: vec![self.source.progress(&self.chain.source.name, &self.backlog, now)],
             operators: self.operators.iter().map(|operator| operator.progress()).collect(),
-            sink: self.sink.progress(&self.pipeline.sink.name),
+            sinks: vec![sink],
         }
     }
 
     fn report(&self, progress: Progress) -> Report {
-        let (audit, first_output, last_output) = self.sink.report(progress.source.records);
+        let (audit, first_output, last_output) = self.sink.report(progress.source_records());
         Report {
             audit,
             burst: self.burst_times(),

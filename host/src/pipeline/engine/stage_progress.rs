@@ -96,6 +96,8 @@ impl Counters {
             fluid_bound: snapshot.fluid_bound,
             decisions: snapshot.reasons.iter().map(|(why, times)| (why.name(), *times)).collect(),
             targets: snapshot.targets.iter().map(target_progress).collect(),
+            kind: "flatmap",
+            ..OperatorProgress::default()
         }
     }
 }

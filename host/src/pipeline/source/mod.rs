@@ -24,7 +24,7 @@ mod lines;
 mod nexmark;
 mod pacer;
 pub mod rate;
-mod time_text;
+pub(in crate::pipeline) mod time_text;
 
 /// A stream of batches.
 pub trait Source: Send {

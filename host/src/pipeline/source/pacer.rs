@@ -118,17 +118,17 @@ mod tests {
     use crate::pipeline::source::rate::RateProfile;
 
     fn definition(rate: Option<f64>, duration: Option<Duration>) -> SourceDefinition {
+        let kind = SourceKind::Nexmark {
+            events: None,
+            only: NexmarkEvents::All,
+            seed: 0,
+            event_time_rate: 10_000,
+        };
         SourceDefinition {
-            name: "source".to_owned(),
-            kind: SourceKind::Nexmark {
-                events: None,
-                only: NexmarkEvents::All,
-                seed: 0,
-                event_time_rate: 10_000,
-            },
             rate: rate.map(RateProfile::constant),
             duration,
             batch: BatchDefinition { records: 100, linger: Duration::from_millis(5) },
+            ..SourceDefinition::new("source", kind)
         }
     }
 

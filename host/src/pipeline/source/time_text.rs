@@ -75,7 +75,7 @@ fn date_from_days(days: i64) -> (i64, i64, i64) {
 
 /// Appends a time as Nexmark's tables show it, such as `2015-07-15 00:00:00.000`; in UTC, for
 /// the years 0 to 9999.
-pub(super) fn write(millis: i64, out: &mut Vec<u8>) {
+pub(in crate::pipeline) fn write(millis: i64, out: &mut Vec<u8>) {
     let (days, of_day) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
     let (year, month, day) = date_from_days(days);
     let mut text = *b"0000-00-00 00:00:00.000";

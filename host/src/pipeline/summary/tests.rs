@@ -5,7 +5,6 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::*;
-use crate::pipeline::progress::{SinkProgress, SourceProgress};
 
 fn pipeline() -> Pipeline {
     let text = r#"
@@ -32,9 +31,9 @@ fn report() -> Report {
     };
     Report {
         progress: Progress {
-            source: SourceProgress { records: 1_000, rejected: 2, ..Default::default() },
+            sources: vec![SourceProgress { records: 1_000, rejected: 2, ..Default::default() }],
             operators: vec![operator],
-            sink: SinkProgress { records: 5_000, ..Default::default() },
+            sinks: vec![SinkProgress { records: 5_000, ..Default::default() }],
             ..Default::default()
         },
         audit: AuditReport {

@@ -24,11 +24,8 @@ fn input(text: &[u8]) -> Scratch {
 
 fn definition(kind: SourceKind) -> SourceDefinition {
     SourceDefinition {
-        name: "source".to_owned(),
-        kind,
-        rate: None,
-        duration: None,
         batch: BatchDefinition { records: 3, linger: Duration::from_millis(20) },
+        ..SourceDefinition::new("source", kind)
     }
 }
 
