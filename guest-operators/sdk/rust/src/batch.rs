@@ -62,6 +62,9 @@ impl<S: AsRef<[u8]>> FromIterator<S> for Column {
     }
 }
 
+/// What stands for no event time in a column of times.
+pub(crate) const NO_TIME: i64 = i64::MIN;
+
 /// Records, in order. Every column that is present has one entry a record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Batch {

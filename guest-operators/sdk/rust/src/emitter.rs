@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::Column;
 use crate::overrides::Overrides;
+use crate::{Column, Outlet};
 
 /// Takes the output of an operator, straight into the columns of the emission.
 ///
@@ -19,6 +19,8 @@ pub struct Emitter {
     records: usize,
     pub(crate) keys: Overrides<Column>,
     pub(crate) timestamps: Overrides<Vec<i64>>,
+    /// The outlets of the records up to the last one that went to a side output.
+    outlets: Vec<u8>,
 }
 
 /// One output record, for [`Emitter::emit_with`].
@@ -70,6 +72,7 @@ impl Emitter {
             records: 0,
             keys: Overrides::default(),
             timestamps: Overrides::default(),
+            outlets: Vec::new(),
         }
     }
 
@@ -150,6 +153,78 @@ impl Emitter {
         column.data.truncate(column.ends.last().map_or(0, |&end| end as usize));
         let timestamps = self.timestamps.truncate(records);
         self.timestamps.entries.truncate(timestamps);
+        self.outlets.truncate(records);
+    }
+
+    /// The next record goes to an outlet.
+    pub(crate) fn note_outlet(&mut self, outlet: Outlet) {
+        if outlet != Outlet::MAIN {
+            self.outlets.resize(self.records, Outlet::MAIN.number());
+            self.outlets.push(outlet.number());
+        }
+    }
+
+    /// The outlet of each record, if any went to a side output.
+    pub(crate) fn take_outlets(&mut self) -> Option<Vec<u8>> {
+        let mut outlets = std::mem::take(&mut self.outlets);
+        if outlets.is_empty() {
+            return None;
+        }
+        outlets.resize(self.records, Outlet::MAIN.number());
+        Some(outlets)
+    }
+
+    /// The key of each record, if any has set one. `ends` has an entry for each place that records
+    /// inherit from, and `inherited` gives the key of one.
+    pub(crate) fn full_keys<'k>(
+        &mut self,
+        ends: &[u32],
+        inherited: impl Fn(usize) -> &'k [u8],
+    ) -> Option<Column> {
+        if self.keys.is_empty() {
+            return None;
+        }
+        if self.keys.covers(self.records) {
+            return Some(std::mem::take(&mut self.keys.entries));
+        }
+        let set = &self.keys.entries;
+        let mut full = Column::default();
+        self.keys.fill(
+            ends,
+            &mut full,
+            |full, place| full.push(inherited(place)),
+            |full, entry| full.push(set.get(entry)),
+        );
+        Some(full)
+    }
+
+    /// The event time of each record, if any has set one; as [`Self::full_keys`].
+    pub(crate) fn full_timestamps(
+        &mut self,
+        ends: &[u32],
+        inherited: impl Fn(usize) -> i64,
+    ) -> Option<Vec<i64>> {
+        if self.timestamps.is_empty() { None } else { Some(self.all_timestamps(ends, inherited)) }
+    }
+
+    /// The event time of each record.
+    pub(crate) fn all_timestamps(
+        &mut self,
+        ends: &[u32],
+        inherited: impl Fn(usize) -> i64,
+    ) -> Vec<i64> {
+        if self.timestamps.covers(self.records) {
+            return std::mem::take(&mut self.timestamps.entries);
+        }
+        let set = &self.timestamps.entries;
+        let mut full = Vec::with_capacity(self.records);
+        self.timestamps.fill(
+            ends,
+            &mut full,
+            |full, place| full.push(inherited(place)),
+            |full, entry| full.push(set[entry]),
+        );
+        full
     }
 
     /// The values emitted.

@@ -60,46 +60,78 @@
 //! of the emission. An operator has no clock, no randomness and no files: its output depends on
 //! the record and the settings alone, which is why any batch may run anywhere.
 
-// The generated bindings name this crate as its users do.
-#[cfg(target_arch = "wasm32")]
-extern crate self as overspill_operator;
-
+mod aggregate;
 mod batch;
+mod codec;
 mod description;
 mod emitter;
 #[doc(hidden)]
 #[cfg(target_arch = "wasm32")]
 pub mod guest;
+mod keyed;
 mod operator;
 mod overrides;
 mod runner;
 mod settings;
 pub mod testing;
 pub mod text;
+pub mod windows;
 
+pub use aggregate::{Aggregate, AggregateRunner, Partials, RecordGroups, Results};
+pub(crate) use batch::NO_TIME;
 pub use batch::{Batch, Column, Emission, RejectedRecord};
-pub use description::{CONTRACT, Description, Setting};
+pub use codec::{LittleEndian, Postcard, Raw, StateCodec};
+pub use description::{CONTRACT, Description, Outlet, Setting};
 pub use emitter::{Emitter, Output, ValueWriter, Window};
+pub use keyed::{
+    Context, Groups, KeyState, Keyed, KeyedRecord, KeyedRunner, MigrateState, Outcome, StateChange,
+    TimeDomain, Timer, Timers,
+};
 pub use operator::{FlatMap, Record, Rejection};
 pub use runner::{Runner, run_native};
 pub use settings::{SettingError, Settings};
 
-/// Makes a component of an operator: `overspill_operator::export!(Tokenizer);`
+/// Makes a component of an operator. Write it once in a crate:
 ///
-/// Write it once in a crate, for a type that implements [`FlatMap`]. Built for another target
-/// than WebAssembly it does nothing, so that the crate can be tested natively.
+/// | the type implements | write |
+/// |---|---|
+/// | [`FlatMap`] | `export!(Tokenizer)` |
+/// | [`Keyed`] | `export!(keyed Counter)` |
+/// | [`Keyed`] and [`MigrateState`] | `export!(migrating keyed Counter)` |
+/// | [`windows::Windowed`] | `export!(windowed Counts)` |
+/// | [`Aggregate`] | `export!(aggregate Sum)` |
+///
+/// Built for another target than WebAssembly it does nothing, so that the crate can be tested
+/// natively.
 #[macro_export]
 macro_rules! export {
-    ($operator:ty) => {
+    (migrating keyed $operator:ty) => {
+        $crate::export!(@export migrating, $crate::MigrateState, $operator);
+    };
+    (keyed $operator:ty) => {
+        $crate::export!(@export keyed, $crate::Keyed, $operator);
+    };
+    (windowed $operator:ty) => {
+        $crate::export!(keyed $crate::windows::WindowOperator<$operator>);
+    };
+    (aggregate $operator:ty) => {
+        $crate::export!(@export aggregate, $crate::Aggregate, $operator);
+    };
+    (@export $world:ident, $trait:path, $operator:ty) => {
         #[cfg(target_arch = "wasm32")]
         const _: () = {
-            type Component = $crate::guest::Component<$operator>;
-    $crate::guest::export_component!(Component with_types_in $crate::guest::bindings);
+            type Component = $crate::guest::$world::Component<$operator>;
+            $crate::guest::$world::export!(
+                Component with_types_in $crate::guest::$world::bindings
+            );
         };
         #[cfg(not(target_arch = "wasm32"))]
         const _: () = {
-            const fn is_an_operator<O: $crate::FlatMap>() {}
+            const fn is_an_operator<O: $trait>() {}
             is_an_operator::<$operator>();
         };
+    };
+    ($operator:ty) => {
+        $crate::export!(@export flatmap, $crate::FlatMap, $operator);
     };
 }

@@ -2,10 +2,7 @@
 
 use std::cell::Cell;
 
-use crate::{Batch, Column, Emission, Emitter, FlatMap, Record, RejectedRecord};
-
-/// The time of a record that inherits one where there is none to inherit.
-const NO_TIME: i64 = i64::MIN;
+use crate::{Batch, Column, Emission, Emitter, FlatMap, NO_TIME, Record, RejectedRecord};
 
 /// An operator that has been set up, and runs batches.
 #[derive(Debug)]
@@ -49,10 +46,12 @@ impl<O: FlatMap> Runner<O> {
             }
             ends.push(out.len() as u32);
         }
+        let key = |input| batch.keys.as_ref().map_or(&[][..], |keys| keys.get(input));
+        let time = |input: usize| batch.timestamps.as_ref().map_or(NO_TIME, |times| times[input]);
+        let keys = out.full_keys(&ends, key);
+        let timestamps = out.full_timestamps(&ends, time);
         let values = out.take_values();
         self.learn(batch, &values);
-        let keys = full_keys(batch, &ends, &mut out);
-        let timestamps = full_timestamps(batch, &ends, &mut out);
         Emission { records: Batch { values, keys, timestamps }, ends, rejected }
     }
 
@@ -79,40 +78,4 @@ impl<O: FlatMap> Runner<O> {
 /// When the batch breaks the contract, or the operator panics.
 pub fn run_native<O: FlatMap>(runner: &Runner<O>, batch: &Batch) -> Emission {
     runner.run(batch)
-}
-
-fn full_keys(batch: &Batch, ends: &[u32], out: &mut Emitter) -> Option<Column> {
-    if out.keys.is_empty() {
-        return None;
-    }
-    if out.keys.covers(out.len()) {
-        return Some(std::mem::take(&mut out.keys.entries));
-    }
-    let set = &out.keys.entries;
-    let mut full = Column::default();
-    out.keys.fill(
-        ends,
-        &mut full,
-        |full, input| full.push(batch.keys.as_ref().map_or(&[], |keys| keys.get(input))),
-        |full, entry| full.push(set.get(entry)),
-    );
-    Some(full)
-}
-
-fn full_timestamps(batch: &Batch, ends: &[u32], out: &mut Emitter) -> Option<Vec<i64>> {
-    if out.timestamps.is_empty() {
-        return None;
-    }
-    if out.timestamps.covers(out.len()) {
-        return Some(std::mem::take(&mut out.timestamps.entries));
-    }
-    let set = &out.timestamps.entries;
-    let mut full = Vec::with_capacity(out.len());
-    out.timestamps.fill(
-        ends,
-        &mut full,
-        |full, input| full.push(batch.timestamps.as_ref().map_or(NO_TIME, |times| times[input])),
-        |full, entry| full.push(set[entry]),
-    );
-    Some(full)
 }

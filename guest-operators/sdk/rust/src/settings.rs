@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 use crate::Description;
 
@@ -93,6 +94,34 @@ impl Settings {
             let kind = std::any::type_name::<T>();
             self.refuse(name, &format!("expected a value of type {kind} ({error})"))
         })
+    }
+
+    /// The value of a setting as a length of time: a whole number with `ms`, `s`, `m` or `h`.
+    ///
+    /// # Errors
+    /// When it has another form.
+    ///
+    /// # Panics
+    /// When the operator's description doesn't list it.
+    pub fn duration(&self, name: &str) -> Result<Duration, SettingError> {
+        let value = self.get(name);
+        let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+        let (number, unit) = value.split_at(split);
+        let unit = match unit.trim_start() {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => 0,
+        };
+        let millis = number.parse().ok().and_then(|number: u64| number.checked_mul(unit));
+        match millis {
+            Some(millis) if unit > 0 => Ok(Duration::from_millis(millis)),
+            _ => {
+                Err(self
+                    .refuse(name, "expected a length of time such as `500ms`, `10s`, `5m` or `1h`"))
+            }
+        }
     }
 
     /// An error that names the setting and the value that was found for it.
