@@ -12,6 +12,7 @@
 pub mod bench;
 pub mod contract;
 pub mod demo;
+pub mod flink;
 pub mod fuzz;
 pub mod guests;
 pub mod readme;

@@ -34,6 +34,9 @@ enum Command {
     /// Feed the decoders what nobody would send.
     #[command(after_help = "Example:\n  cargo xtask fuzz --only reply --seconds 900")]
     Fuzz(xtask::fuzz::Options),
+    /// Run the benchmark's queries in Apache Flink, and keep or check the results.
+    #[command(after_help = "Example:\n  cargo xtask flink --query q5 --check")]
+    Flink(xtask::flink::Options),
     /// Build the operators of guest-operators/ into target/guests/.
     #[command(after_help = "Example:\n  cargo xtask guests --only tokenizer")]
     Guests(xtask::guests::Options),
@@ -57,6 +60,7 @@ fn perform(command: Command) -> Result<()> {
         Command::Test(options) => xtask::test::run(&options),
         Command::Bench(options) => xtask::bench::run(&options),
         Command::Fuzz(options) => xtask::fuzz::run(&options),
+        Command::Flink(options) => xtask::flink::run(&options),
         Command::Guests(options) => xtask::guests::run(&options),
         Command::Walls => walls(),
     }

@@ -6,6 +6,8 @@ import java.nio.file.Path;
 import java.time.LocalDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -23,9 +25,9 @@ import org.apache.flink.util.CloseableIterator;
 /**
  * Runs one SELECT over the frozen events, in streaming mode on one task, and writes its final table.
  *
- * <p>{@code NexmarkSql TABLES EVENTS QUERY ROWS} writes a row a line, as JSON, sorted; what the
- * query took back is gone. {@code ROWS} = {@code -} throws the rows away instead, inside of Flink,
- * to measure. Prints what it did as JSON.
+ * <p>{@code NexmarkSql TABLES EVENTS QUERY ROWS [KEY,...]} writes a row a line, as JSON, sorted; what
+ * the query took back is gone. With a key, only the last row of each key is kept. {@code ROWS} =
+ * {@code -} throws the rows away instead, inside of Flink, to measure. Prints what it did as JSON.
  */
 public final class NexmarkSql {
   private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyy-MM-dd HH:mm:ss.SSS");
@@ -45,7 +47,8 @@ public final class NexmarkSql {
     if (arguments[3].equals("-")) {
       discard(environment, table);
     } else {
-      collect(table, Path.of(arguments[3]));
+      List<String> key = arguments.length < 5 ? List.of() : Arrays.asList(arguments[4].split(","));
+      collect(table, key, Path.of(arguments[3]));
     }
   }
 
@@ -67,49 +70,98 @@ public final class NexmarkSql {
     System.out.println("{}");
   }
 
-  /** Applies every change to a multiset of rows, and writes what is left. */
-  private static void collect(Table table, Path file) throws Exception {
+  private static void collect(Table table, List<String> key, Path file) throws Exception {
     TableResult result = table.execute();
     List<String> names = result.getResolvedSchema().getColumnNames();
-    Map<String, Integer> rows = new HashMap<>();
-    Map<String, Long> changes = new TreeMap<>();
+    Changes changes = new Changes(names, key);
     try (CloseableIterator<Row> iterator = result.collect()) {
       while (iterator.hasNext()) {
-        Row row = iterator.next();
-        changes.merge(row.getKind().shortString(), 1L, Long::sum);
-        boolean added =
-            row.getKind() == RowKind.INSERT || row.getKind() == RowKind.UPDATE_AFTER;
-        rows.merge(json(names, row), added ? 1 : -1, Integer::sum);
+        changes.apply(iterator.next());
       }
     }
-    List<String> sorted = new ArrayList<>();
-    for (Map.Entry<String, Integer> entry : rows.entrySet()) {
-      if (entry.getValue() < 0) {
-        throw new IllegalStateException("taken back and never there: " + entry.getKey());
-      }
-      sorted.addAll(Collections.nCopies(entry.getValue(), entry.getKey()));
-    }
-    Collections.sort(sorted);
     try (BufferedWriter writer = Files.newBufferedWriter(file)) {
-      for (String row : sorted) {
+      for (String row : changes.rows()) {
         writer.write(row);
         writer.write('\n');
       }
     }
-    StringBuilder said = new StringBuilder("{\"columns\":{");
+    StringBuilder said = new StringBuilder("{\"columns\":[");
     for (int i = 0; i < names.size(); i++) {
-      said.append(i == 0 ? "" : ",");
+      said.append(i == 0 ? "[" : ",[");
       text(names.get(i), said);
-      said.append(':');
+      said.append(',');
       text(result.getResolvedSchema().getColumnDataTypes().get(i).toString(), said);
+      said.append(']');
     }
-    said.append("},\"changes\":{");
+    said.append("],\"changes\":{");
     String separator = "";
-    for (Map.Entry<String, Long> entry : changes.entrySet()) {
+    for (Map.Entry<String, Long> entry : changes.kinds.entrySet()) {
       said.append(separator).append('"').append(entry.getKey()).append("\":").append(entry.getValue());
       separator = ",";
     }
     System.out.println(said.append("}}"));
+  }
+
+  /** What is left of a changelog: a multiset of rows, and the last row of each key. */
+  private static final class Changes {
+    private final List<String> names;
+    private final List<String> key;
+    private final Map<String, Integer> counts = new HashMap<>();
+    private final Map<List<Object>, String> latest = new HashMap<>();
+    /** How many changes of each kind there were. */
+    final Map<String, Long> kinds = new TreeMap<>();
+
+    Changes(List<String> names, List<String> key) {
+      this.names = names;
+      this.key = key;
+    }
+
+    void apply(Row row) {
+      RowKind kind = row.getKind();
+      kinds.merge(kind.shortString(), 1L, Long::sum);
+      boolean added = kind == RowKind.INSERT || kind == RowKind.UPDATE_AFTER;
+      String text = json(names, row);
+      counts.merge(text, added ? 1 : -1, Integer::sum);
+      List<Object> values = new ArrayList<>();
+      key.forEach(column -> values.add(row.getField(names.indexOf(column))));
+      if (added) {
+        latest.put(values, text);
+      } else if (kind == RowKind.DELETE) {
+        // What has been replaced already isn't taken away by the old row's end.
+        latest.remove(values, text);
+      }
+    }
+
+    /** The rows that are left, sorted. */
+    List<String> rows() {
+      boolean updates = kinds.containsKey("+U") || kinds.containsKey("-D");
+      if (updates && key.isEmpty()) {
+        throw new IllegalStateException("the query updates its rows: say by which columns");
+      }
+      List<String> keyed = sorted(latest.values());
+      // A changelog may leave out the rows that are replaced; then only the keys tell.
+      if (kinds.containsKey("+U") && !kinds.containsKey("-U")) {
+        return keyed;
+      }
+      List<String> rows = new ArrayList<>();
+      for (Map.Entry<String, Integer> entry : counts.entrySet()) {
+        if (entry.getValue() < 0) {
+          throw new IllegalStateException("taken back and never there: " + entry.getKey());
+        }
+        rows.addAll(Collections.nCopies(entry.getValue(), entry.getKey()));
+      }
+      rows = sorted(rows);
+      if (!key.isEmpty() && !rows.equals(keyed)) {
+        throw new IllegalStateException("the columns " + key + " are no key");
+      }
+      return rows;
+    }
+
+    private static List<String> sorted(Collection<String> rows) {
+      List<String> sorted = new ArrayList<>(rows);
+      Collections.sort(sorted);
+      return sorted;
+    }
   }
 
   private static String json(List<String> names, Row row) {

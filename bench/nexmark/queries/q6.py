@@ -4,6 +4,9 @@ Reads the events as JSON lines and writes the rows, sorted: python3 q6.py EVENTS
 What the query means is said in bench/nexmark/README.md.
 """
 
+# data: main
+# compare: append
+
 import json
 import sys
 from collections import defaultdict
