@@ -62,24 +62,37 @@ impl fmt::Display for Lane {
     }
 }
 
-/// Records that can be cut. A clone shares the records.
+/// Work that can be cut. A clone shares the records.
 pub trait Work: Clone {
     /// What processing makes of it.
     type Answer: Answer;
 
-    /// How many records there are.
+    /// How many pieces it can be cut into: its records, or the keys of keyed work.
     fn records(&self) -> usize;
+
+    /// How many records it counts for in rates, queue lengths and samples. Default:
+    /// [`records`](Self::records). Keyed work is cut by keys, and weighs the records and timers
+    /// of all of them. Work that isn't empty weighs at least 1.
+    fn weight(&self) -> usize {
+        self.records()
+    }
+
+    /// The keys in it, one bit each, by their hash. With [`Order::PerKey`](super::Order::PerKey),
+    /// batches that share no bit may overtake each other. Default: all bits.
+    fn key_mask(&self) -> u128 {
+        u128::MAX
+    }
 
     /// What sending it takes, in bytes.
     fn bytes(&self) -> usize;
 
-    /// The records `from..to`.
+    /// The pieces `from..to`.
     fn slice(&self, from: usize, to: usize) -> Self;
 }
 
 /// The answer for a run of records.
 pub trait Answer: Sized {
-    /// For how many input records it is the answer.
+    /// For how many of the work's pieces it is the answer; see [`Work::records`].
     fn records(&self) -> usize;
 
     /// The answer for all of `parts`, which are never empty and stand in the order of their input.
@@ -87,6 +100,27 @@ pub trait Answer: Sized {
     /// # Errors
     /// Why they can't be joined.
     fn join(parts: Vec<Self>) -> Result<Self, String>;
+}
+
+/// Where work may run that was bound late: see [`Core::submit_for`](super::Core::submit_for).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// On any lane.
+    Anywhere,
+    /// On a lane of this process.
+    Local,
+}
+
+/// How much work that is bound late the core could use now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// Pieces for lanes of this process, with [`Hint::Local`].
+    pub local: usize,
+    /// Pieces for targets, with [`Hint::Anywhere`].
+    pub remote: usize,
+    /// How many records a piece should have, so that a local lane is done with it in a quarter of
+    /// the latency target; at least 1.
+    pub records: usize,
 }
 
 /// How an attempt ended.
@@ -191,7 +225,7 @@ pub enum Action<W: Work> {
         /// Whether to send the module first.
         with_module: bool,
     },
-    /// The answer for a whole batch, in order.
+    /// The answer for a whole batch, in the order that the policy asks for.
     Emit {
         /// Which batch.
         sequence: Sequence,

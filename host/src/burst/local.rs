@@ -63,6 +63,11 @@ impl LocalLanes {
         (lane.given.len() < self.depth).then_some(number)
     }
 
+    /// How many more attempts they may be given now.
+    pub(super) fn free_places(&self) -> usize {
+        self.lanes.iter().map(|lane| self.depth.saturating_sub(lane.given.len())).sum()
+    }
+
     pub(super) fn give(&mut self, now: Time, lane: usize, attempt: AttemptId, records: usize) {
         let lane = &mut self.lanes[lane];
         if lane.given.is_empty() {

@@ -43,7 +43,7 @@ pub use breaker::BreakerState;
 pub use controller::{Assessment, Observation, Pressure};
 pub use decision::{Decision, DecisionKind, Reason};
 pub use interface::{
-    Action, Answer, AttemptId, Event, Lane, Outcome, Sequence, TargetId, Time, Work,
+    Action, Answer, AttemptId, Event, Hint, Lane, Outcome, Sequence, TargetId, Time, Wants, Work,
 };
 pub use policy::{LocalPolicy, Offload, Order, Policy, Price, Runners, TargetPolicy};
 pub use remote::Counts;

@@ -10,6 +10,8 @@ pub(super) struct Part {
     pub(super) to: usize,
     /// What sending it takes.
     pub(super) bytes: usize,
+    /// The records that it counts for.
+    pub(super) weight: usize,
     /// The attempts under way that are for exactly this part. While there is none, it waits.
     pub(super) attempts: Vec<AttemptId>,
     /// How often targets failed at it.
@@ -29,10 +31,11 @@ pub(super) struct Part {
 }
 
 impl Part {
-    pub(super) fn new(to: usize, bytes: usize, local_only: bool) -> Self {
+    pub(super) fn new(to: usize, bytes: usize, weight: usize, local_only: bool) -> Self {
         Self {
             to,
             bytes,
+            weight,
             attempts: Vec::new(),
             target_failures: 0,
             throttles: 0,
@@ -45,10 +48,11 @@ impl Part {
     }
 
     /// A piece of this part, with its history.
-    pub(super) fn piece(&self, to: usize, bytes: usize) -> Self {
+    pub(super) fn piece(&self, to: usize, bytes: usize, weight: usize) -> Self {
         Self {
             to,
             bytes,
+            weight,
             attempts: Vec::new(),
             target_failures: self.target_failures,
             throttles: self.throttles,
@@ -82,6 +86,8 @@ pub(super) struct Attempt {
     pub(super) lane: Lane,
     pub(super) place: Place,
     pub(super) to: usize,
+    /// The records that its work counts for.
+    pub(super) weight: usize,
     pub(super) sent: Time,
     /// When the core gives up on it.
     pub(super) expires: Time,
@@ -92,6 +98,7 @@ pub(super) struct Attempt {
 }
 
 impl Attempt {
+    /// Into how many pieces its work could be cut.
     pub(super) fn records(&self) -> usize {
         self.to - self.place.1
     }

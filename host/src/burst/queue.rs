@@ -51,6 +51,11 @@ impl Queue {
         self.any.len() + self.later.len() + self.local_only.len()
     }
 
+    /// The parts that only local lanes may take.
+    pub(super) fn parts_local_only(&self) -> usize {
+        self.local_only.len()
+    }
+
     pub(super) fn records(&self) -> usize {
         self.records
     }

@@ -71,7 +71,7 @@ pub(super) struct RemoteTarget {
 
 impl RemoteTarget {
     /// After a refusal, this many calls at once measure the leverage again.
-    const CALLS_TO_MEASURE: usize = 3;
+    pub(super) const CALLS_TO_MEASURE: usize = 3;
 
     pub(super) fn new(policy: &TargetPolicy) -> Self {
         let (initial, start_time) = match policy.runners {

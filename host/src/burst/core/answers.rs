@@ -89,13 +89,14 @@ impl<W: Work> Core<W> {
         host_cpu: Duration,
         cold: bool,
     ) {
-        let done = match outcome {
+        let answered = match outcome {
             Outcome::Done(answer) => Some(answer.records()),
             _ => None,
         };
+        let done = answered.map(|records| self.weight_of_first(attempt, records));
         let Lane::Remote(TargetId(number)) = attempt.lane else {
-            if let Some(records) = done {
-                self.local.sample(records, taken, host_cpu);
+            if let Some(weight) = done {
+                self.local.sample(weight, taken, host_cpu);
             }
             return;
         };
@@ -110,12 +111,12 @@ impl<W: Work> Core<W> {
         if !cold && !attempt.with_module && !matches!(outcome, Outcome::NeedModule) {
             target.processor.sample(done.unwrap_or(0), host_cpu);
         }
-        if let Some(records) = done {
+        if let Some(weight) = done {
             target.counts.answers += 1;
-            target.counts.partial += u64::from(records < attempt.records());
+            target.counts.partial += u64::from(answered < Some(attempt.records()));
             if !cold && !attempt.starting && !attempt.with_module {
                 target.latency.sample(taken);
-                target.slot.sample(records, taken);
+                target.slot.sample(weight, taken);
             }
             if attempt.stage == Stage::Active {
                 let in_flight = target.in_flight + 1;
@@ -130,12 +131,26 @@ impl<W: Work> Core<W> {
         self.check_budget(number);
     }
 
+    /// What the first pieces of an attempt's work count for.
+    fn weight_of_first(&self, attempt: &Attempt, pieces: usize) -> usize {
+        let (sequence, from) = attempt.place;
+        if pieces == attempt.records() {
+            return attempt.weight;
+        }
+        match self.merge.get(sequence) {
+            Some(batch) => batch.measure(from, from + pieces).1,
+            // It is emitted. As if all pieces weighed the same.
+            None => (attempt.weight * pieces).div_ceil(attempt.records().max(1)),
+        }
+    }
+
     /// Uses an answer, if it is the first for some of its records.
     fn accept(&mut self, id: AttemptId, attempt: &Attempt, answer: W::Answer) {
         let (sequence, from) = attempt.place;
         let orphaned = self.detach(id, attempt.place);
         let first = self.merge.first();
         let records = answer.records();
+        let weight = self.weight_of_first(attempt, records);
         let Some(batch) = self.merge.get_mut(sequence) else {
             self.duplicates_dropped += 1;
             return;
@@ -149,7 +164,7 @@ impl<W: Work> Core<W> {
         };
         self.duplicates_dropped += accepted.superseded;
         if matches!(attempt.lane, Lane::Remote(_)) {
-            self.offloaded_records += records as u64;
+            self.offloaded_records += weight as u64;
         }
         for from in accepted.closed {
             self.queue.remove((sequence, from));
@@ -157,7 +172,7 @@ impl<W: Work> Core<W> {
         for from in accepted.opened {
             if let Some(part) = batch.parts.get(&from) {
                 let place = (sequence, from);
-                self.queue.insert(first, place, part.to - from, part.bytes, part.class());
+                self.queue.insert(first, place, part.weight, part.bytes, part.class());
             }
         }
         let unneeded: Vec<AttemptId> = batch
@@ -170,6 +185,9 @@ impl<W: Work> Core<W> {
             })
             .copied()
             .collect();
+        if batch.parts.is_empty() {
+            self.merge.is_answered(sequence);
+        }
         for other in unneeded {
             self.cancel(other, attempt.lane);
         }

@@ -92,6 +92,7 @@ impl<W: Work> Core<W> {
             loop {
                 let found = if auto {
                     let here = observation.local_share(self.targets[number].expected(self.now));
+                    let here = here.saturating_sub(self.outside.weight as u64);
                     let beyond = self.queue.beyond(self.merge.first(), here);
                     self.first_for(number, beyond)
                 } else {
@@ -163,7 +164,8 @@ impl<W: Work> Core<W> {
             }
         }
         let cut = from + fits.max(1);
-        let mut head = part.piece(cut, batch.work.slice(from, cut).bytes());
+        let (bytes, weight) = batch.measure(from, cut);
+        let mut head = part.piece(cut, bytes, weight);
         if fits == 0 {
             // One record that is too big for this target, and perhaps for all.
             head.local_only = head.bytes > largest;
@@ -171,12 +173,13 @@ impl<W: Work> Core<W> {
         }
         let mut pieces = vec![(from, head)];
         if cut < to {
-            pieces.push((cut, part.piece(to, batch.work.slice(cut, to).bytes())));
+            let (bytes, weight) = batch.measure(cut, to);
+            pieces.push((cut, part.piece(to, bytes, weight)));
         }
         self.queue.remove(place);
         for (from, piece) in pieces {
             let class = piece.class();
-            self.queue.insert(first, (place.0, from), piece.to - from, piece.bytes, class);
+            self.queue.insert(first, (place.0, from), piece.weight, piece.bytes, class);
             batch.parts.insert(from, piece);
         }
         fits > 0
@@ -189,13 +192,12 @@ impl<W: Work> Core<W> {
         let batch = self.merge.get_mut(place.0)?;
         let part = batch.parts.get_mut(&place.1)?;
         part.attempts.push(id);
-        let to = part.to;
+        let (to, weight) = (part.to, part.weight);
         batch.attempts.push(id);
         let work = batch.cut(place.1, to);
-        let records = to - place.1;
         let (timeout, starting) = match lane {
             Lane::Local(number) => {
-                self.local.give(self.now, number, id, records);
+                self.local.give(self.now, number, id, weight);
                 let before = self.local.places() as u32;
                 (self.policy.local.attempt_timeout * before, false)
             }
@@ -204,7 +206,7 @@ impl<W: Work> Core<W> {
                 let starting = target.would_wait_for_a_start();
                 target.in_flight += 1;
                 target.counts.calls += 1;
-                target.counts.records += records as u64;
+                target.counts.records += weight as u64;
                 target.breaker.sent(id);
                 self.times.sent(self.now, self.policy.overload_from);
                 (target.policy.attempt_timeout, starting)
@@ -219,6 +221,7 @@ impl<W: Work> Core<W> {
                 lane,
                 place,
                 to,
+                weight,
                 sent: self.now,
                 expires,
                 with_module,

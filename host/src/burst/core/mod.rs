@@ -6,6 +6,7 @@
 
 mod answers;
 mod dispatch;
+mod late;
 mod steer;
 mod view;
 
@@ -20,7 +21,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::controller::{Assessment, CALM, Pressure};
 use super::decision::{Decision, Log, Reason};
-use super::interface::{Action, AttemptId, Event, Lane, Sequence, TargetId, Time, Work};
+use super::interface::{Action, AttemptId, Event, Hint, Lane, Sequence, TargetId, Time, Work};
 use super::local::LocalLanes;
 use super::merge::{Batch, Merge};
 use super::part::{Attempt, Part, Stage};
@@ -29,6 +30,7 @@ use super::queue::{Class, Queue};
 use super::rate::ArrivalRate;
 use super::remote::RemoteTarget;
 use super::snapshot::BurstTimes;
+use late::Outside;
 
 /// Decides which lane runs which work, and makes one ordered stream of the answers.
 ///
@@ -49,6 +51,8 @@ pub struct Core<W: Work> {
     local: LocalLanes,
     targets: Vec<RemoteTarget>,
     arrivals: ArrivalRate,
+    /// What waits outside of the queue for being bound to a lane.
+    outside: Outside,
     /// What [`Offload::Share`] owes the targets, in batches.
     share_owed: f64,
     actions: VecDeque<Action<W>>,
@@ -73,13 +77,14 @@ impl<W: Work> Core<W> {
             closed: false,
             stopped: None,
             queue: Queue::default(),
-            merge: Merge::new(),
+            merge: Merge::new(policy.order),
             attempts: BTreeMap::new(),
             expiries: BTreeSet::new(),
             next_attempt: 0,
             local: LocalLanes::new(&policy.local),
             targets: policy.targets.iter().map(RemoteTarget::new).collect(),
             arrivals: ArrivalRate::new(),
+            outside: Outside::default(),
             share_owed: 0.0,
             actions: VecDeque::new(),
             log: Log::default(),
@@ -99,16 +104,21 @@ impl<W: Work> Core<W> {
     /// is no [`room`](Self::room): holding back is up to the caller.
     pub fn submit(&mut self, now: Time, work: W) -> Sequence {
         self.clock(now);
-        let mut batch = Batch::new(work, self.now);
-        let (records, bytes) = (batch.records, batch.bytes);
+        let batch = Batch::new(work, self.now);
+        self.arrivals.arrived(self.now, batch.weight);
+        self.enqueue(batch, Hint::Anywhere)
+    }
+
+    fn enqueue(&mut self, mut batch: Batch<W>, hint: Hint) -> Sequence {
+        let (records, bytes, weight) = (batch.records, batch.bytes, batch.weight);
         // There is nothing to gain from sending nothing.
-        let local_only = records == 0 || self.targets.is_empty() || !self.share_says_offload();
-        let part = Part::new(records, bytes, local_only);
+        let nowhere = records == 0 || self.targets.is_empty();
+        let local_only = nowhere || !self.share_says_offload() || hint == Hint::Local;
+        let part = Part::new(records, bytes, weight, local_only);
         let class = part.class();
         batch.parts.insert(0, part);
         let sequence = self.merge.push(batch);
-        self.queue.insert(self.merge.first(), (sequence.0, 0), records, bytes, class);
-        self.arrivals.arrived(self.now, records);
+        self.queue.insert(self.merge.first(), (sequence.0, 0), weight, bytes, class);
         sequence
     }
 
@@ -128,10 +138,10 @@ impl<W: Work> Core<W> {
     /// How many more records it would take before its source should be held back; 0 when it is
     /// full by records or by bytes.
     pub fn room(&self) -> usize {
-        if self.merge.bytes() >= self.policy.queue_bytes {
+        if self.merge.bytes() + self.outside.bytes >= self.policy.queue_bytes {
             return 0;
         }
-        self.policy.queue_records.saturating_sub(self.merge.records())
+        self.policy.queue_records.saturating_sub(self.merge.weight() + self.outside.weight)
     }
 
     /// Takes note of an event.
@@ -204,7 +214,7 @@ impl<W: Work> Core<W> {
         if let Some(calm) = self.calm_since {
             at(calm + CALM);
         }
-        if self.merge.len() > 0 {
+        if self.merge.len() > 0 || self.outside.weight > 0 {
             // Time alone makes stragglers, ends waits before retries, pauses and open breakers,
             // and lets a stuck lane show. A look now and then covers them all.
             at(self.now + (self.policy.latency_target / 4).max(Duration::from_millis(1)));
@@ -251,7 +261,8 @@ impl<W: Work> Core<W> {
         self.stopped.as_deref()
     }
 
-    /// Every batch that is not emitted yet, in order: what a checkpoint must hold.
+    /// Every batch that is not emitted yet, in the order of the input: what a checkpoint must
+    /// hold.
     pub fn in_flight(&self) -> impl Iterator<Item = (Sequence, &W)> {
         self.merge.iter().map(|(sequence, batch)| (sequence, &batch.work))
     }
@@ -274,14 +285,14 @@ impl<W: Work> Core<W> {
                 self.attempts.remove(attempt);
             }
         }
-        let records = batch.records;
+        let weight = batch.weight;
         match batch.take_answer() {
             Ok(answer) => {
-                self.emitted_records += records as u64;
+                self.emitted_records += weight as u64;
                 Some(Action::Emit { sequence, answer })
             }
             Err(reason) => {
-                self.merge.put_back(batch);
+                self.merge.put_back(sequence, batch);
                 Some(self.stop(sequence, format!("its answers can't be joined: {reason}")))
             }
         }
@@ -323,7 +334,7 @@ impl<W: Work> Core<W> {
             return;
         };
         if part.attempts.is_empty() {
-            self.queue.insert(first, place, part.to - place.1, part.bytes, class);
+            self.queue.insert(first, place, part.weight, part.bytes, class);
         }
     }
 }

@@ -19,7 +19,7 @@ impl<W: Work> Core<W> {
             latency_target: self.policy.latency_target,
             arrival_rate: self.arrivals.per_second(self.now),
             service_rate: self.local.rate(self.now),
-            waiting: self.queue.records() as u64,
+            waiting: self.waiting(),
             on_local_lanes: self.local.remaining(self.now),
             bursting: self.bursting,
         }
@@ -174,7 +174,7 @@ impl<W: Work> Core<W> {
     /// reason for still more of them.)
     fn excess(&self, observation: &Observation, assessment: &Assessment, start: Duration) -> f64 {
         let time = self.policy.latency_target + start;
-        let backlog = self.queue.records() as f64 / time.as_secs_f64().max(1e-6);
+        let backlog = self.waiting() as f64 / time.as_secs_f64().max(1e-6);
         match self.policy.offload {
             Offload::Never => 0.0,
             Offload::Auto if self.bursting || assessment.pressure >= Pressure::Rising => {
@@ -185,7 +185,7 @@ impl<W: Work> Core<W> {
                 }
             }
             Offload::Auto => 0.0,
-            _ if self.queue.head_for_targets().is_none() => 0.0,
+            _ if self.queue.head_for_targets().is_none() && self.outside.weight == 0 => 0.0,
             Offload::Always => observation.arrival_rate + backlog,
             Offload::Share(share) => observation.arrival_rate * share + backlog,
         }
