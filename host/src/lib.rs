@@ -13,4 +13,5 @@
 pub mod burst;
 pub mod metric_definitions;
 pub mod pipeline;
+pub mod state;
 pub mod target;
