@@ -7,8 +7,8 @@
 //!                       +-- remote lane: a slot of a target (any HTTP runner, or a process here)
 //! ```
 //!
-//! [`burst`] decides and remembers, and does no I/O. [`target`] sends and receives. [`pipeline`]
-//! turns both.
+//! [`burst`] decides and remembers, and does no I/O. [`target`] sends and receives. [`state`] keeps
+//! what operators know of each key. [`pipeline`] turns all of them.
 
 pub mod burst;
 pub mod metric_definitions;

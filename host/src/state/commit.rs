@@ -1,10 +1,12 @@
 //! Commits: what operators made of keys, all of it or nothing.
 
+use overspill_protocol::keyed::Timer;
+
 use super::KeyedState;
 use super::entry::{Entry, Weight};
 use super::error::{StateError, StateLimit, shown};
 use super::slots::Slot;
-use super::timers::{KeyTimers, Timer};
+use super::timers::KeyTimers;
 
 /// What becomes of a key.
 #[derive(Clone, Copy, Debug)]

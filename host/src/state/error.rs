@@ -12,7 +12,7 @@ const SHOWN: usize = 80;
 pub enum StateError {
     /// A limit would be passed.
     #[error(
-        "OS0017: operator `{operator}`: key \"{key}\" would pass the limit on {limit}, {allowed} \
+        "OS0023: operator `{operator}`: key \"{key}\" would pass the limit on {limit}, {allowed} \
          bytes: there are {current} now, {requested} would be needed; {}",
         .limit.advice()
     )]
@@ -65,7 +65,7 @@ pub enum StateError {
     },
     /// What doesn't fit into memory can't be written to disk or read back.
     #[error(
-        "OS0018: operator `{operator}`: can't {doing} in `{}`: {cause}; see that the disk is well \
+        "OS0024: operator `{operator}`: can't {doing} in `{}`: {cause}; see that the disk is well \
          and has room, give another folder by `state.directory`, or raise `state.memory`",
         .folder.display()
     )]

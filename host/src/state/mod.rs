@@ -35,7 +35,7 @@
 //! **Disk.** The folder is private to this state, is made when it is needed, and is gone with it:
 //! it is room, not durability. Leftovers of a run that was killed are never read, and the next
 //! run that uses the same folder removes them. A full disk or a damaged file is an error
-//! (`OS0018`) that changes nothing: each record carries a checksum and its version.
+//! (`OS0024`) that changes nothing: each record carries a checksum and its version.
 //!
 //! The store is fjall, a log-structured merge tree in safe Rust, maintained, under MIT or
 //! Apache-2.0. Entries that move out are written once and read back at most once, at random: a
@@ -57,6 +57,8 @@ mod spill;
 mod stats;
 mod timers;
 
+use overspill_protocol::keyed::{TimeDomain, Timer};
+
 use self::entry::Residence;
 use self::expiry::Expiry;
 use self::slots::{Slot, Slots};
@@ -68,7 +70,6 @@ pub use self::error::{StateError, StateLimit};
 pub use self::key_group::KeyGroup;
 pub use self::options::StateOptions;
 pub use self::stats::StateStats;
-pub use self::timers::{TimeDomain, Timer};
 
 /// The state of one operator, key by key.
 #[derive(Debug)]
@@ -202,7 +203,7 @@ impl KeyedState {
     }
 
     /// A key's event-time timers at or before `event_up_to` and its processing-time timers at or
-    /// before `processing_up_to`, event time first, by rising time within each.
+    /// before `processing_up_to`, in order.
     pub fn timers_of(&self, key: &[u8], event_up_to: i64, processing_up_to: i64) -> Vec<Timer> {
         let Some(slot) = self.slots.find(key) else { return Vec::new() };
         let timers = self.slots.entry(slot).timers.as_deref();

@@ -2,26 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use overspill_protocol::keyed::{TimeDomain, Timer};
+
 use super::slots::Slot;
-
-/// Which clock a timer waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[repr(u8)]
-pub enum TimeDomain {
-    /// The watermark.
-    EventTime = 0,
-    /// The clock of the host.
-    ProcessingTime = 1,
-}
-
-/// A point in time at which a key wants to be called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Timer {
-    /// When it is due, in milliseconds since 1970-01-01T00:00:00 UTC.
-    pub time: i64,
-    /// The clock.
-    pub domain: TimeDomain,
-}
 
 /// The timers of one key.
 ///
@@ -91,13 +74,19 @@ impl KeyTimers {
         self.event.len() + self.processing.len()
     }
 
-    /// Event-time timers at or before one time, then processing-time timers at or before another.
+    /// Event-time timers at or before one time, and processing-time timers at or before another,
+    /// in order.
     pub(super) fn up_to(&self, event: i64, processing: i64) -> Vec<Timer> {
-        let of = |domain, up_to: i64| {
-            let times = self.list(domain).iter().take_while(move |&&time| time <= up_to);
-            times.map(move |&time| Timer { time, domain })
-        };
-        of(TimeDomain::EventTime, event).chain(of(TimeDomain::ProcessingTime, processing)).collect()
+        let count = |list: &[i64], up_to| list.partition_point(|&time| time <= up_to);
+        let event = &self.event[..count(&self.event, event)];
+        let processing = &self.processing[..count(&self.processing, processing)];
+        let event = event.iter().map(|&time| Timer::event(time));
+        let mut timers: Vec<Timer> = event.collect();
+        if !processing.is_empty() {
+            timers.extend(processing.iter().map(|&time| Timer::processing(time)));
+            timers.sort_unstable();
+        }
+        timers
     }
 
     /// Bytes of memory, with those in the index.

@@ -197,6 +197,32 @@ pub const WALLS: &[Wall] = &[
         },
     },
     Wall {
+        name: "state without clock or network",
+        sentence: "host/src/state/ never uses a clock, sockets, `burst`, `pipeline`, `target`: time \
+                   comes in as an argument",
+        rule: Rule::Paths {
+            folder: "host/src/state",
+            never: &[
+                "std::time::Instant",
+                "std::time::SystemTime",
+                "std::time::UNIX_EPOCH",
+                "chrono",
+                "time",
+                "tokio",
+                "std::net",
+                "std::os::unix::net",
+                "std::process",
+                "std::thread",
+                "hyper",
+                "reqwest",
+                "socket2",
+                "crate::burst",
+                "crate::pipeline",
+                "crate::target",
+            ],
+        },
+    },
+    Wall {
         name: "pipeline without clouds",
         sentence: "host/src/pipeline/ never uses any cloud SDK",
         rule: Rule::Paths {

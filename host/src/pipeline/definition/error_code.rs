@@ -51,6 +51,10 @@ impl ErrorCode {
     pub const WRONG_KIND: Self = Self(21);
     /// The inputs are not those that the component has.
     pub const WRONG_INPUTS: Self = Self(22);
+    /// A limit on keyed state would be passed.
+    pub const STATE_LIMIT: Self = Self(23);
+    /// Keyed state that doesn't fit into memory can't be written or read back.
+    pub const STATE_DISK: Self = Self(24);
 }
 
 /// Every code, and what it stands for in a few words.
@@ -77,6 +81,8 @@ pub const ERROR_CODES: &[(ErrorCode, &str)] = &[
     (ErrorCode::SETTINGS, "the component refuses its settings"),
     (ErrorCode::WRONG_KIND, "not for this kind of operator"),
     (ErrorCode::WRONG_INPUTS, "not the component's inputs"),
+    (ErrorCode::STATE_LIMIT, "a limit on keyed state"),
+    (ErrorCode::STATE_DISK, "keyed state on disk"),
 ];
 
 impl fmt::Display for ErrorCode {

@@ -63,7 +63,7 @@ fn a_folder_that_cannot_be_used_is_found_at_the_start() {
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
     let error = KeyedState::open(small(&file)).unwrap_err().to_string();
-    assert!(error.starts_with("OS0018: operator `count`: can't make a folder in "), "{error}");
+    assert!(error.starts_with("OS0024: operator `count`: can't make a folder in "), "{error}");
     assert!(error.contains("`state.directory`"), "{error}");
 }
 

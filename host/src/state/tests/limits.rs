@@ -9,7 +9,7 @@ fn a_state_that_is_too_long_is_refused_with_advice() {
     let error = put(&mut keyed, b"user\x00\xff", 0, b"0123456789a").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "OS0017: operator `count`: key \"user\\x00\\xff\" would pass the limit on the state of one \
+        "OS0023: operator `count`: key \"user\\x00\\xff\" would pass the limit on the state of one \
          key (`state.max_key`), 10 bytes: there are 10 now, 11 would be needed; raise \
          `state.max_key` of the operator in the pipeline file, or keep less in a key"
     );
