@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
-use overspill::pipeline::definition::Pipeline;
+use overspill::pipeline::definition::{Pipeline, Problems};
 
 mod check;
 mod interrupt;
@@ -28,7 +28,8 @@ Examples:
   overspill run pipeline.toml
   overspill run pipeline.toml --json --timeline timeline.ndjson
   overspill run pipeline.toml --set operator.tokenizer.burst.offload=never
-  overspill check pipeline.toml";
+  overspill check pipeline.toml
+  overspill check pipeline.toml --mermaid";
 
 /// Runs dataflow pipelines whose operators are WebAssembly components, and sends part of their
 /// work elsewhere while it is more than this machine can do in time.
@@ -48,8 +49,11 @@ enum Command {
     /// standard output; the log goes to standard error.
     #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
     Run(run::RunArgs),
-    /// Check a pipeline file and show its chain, without running it.
-    Check(PipelineArgs),
+    /// Check a pipeline file and show its graph, without running it.
+    ///
+    /// Components are loaded and their settings tried: what isn't found here is found by a run
+    /// before its first record.
+    Check(check::CheckArgs),
 }
 
 /// Which pipeline, and what is changed in it.
@@ -67,14 +71,17 @@ struct PipelineArgs {
 impl PipelineArgs {
     /// The checked pipeline; what is wrong with it goes to standard error.
     fn load(&self) -> Result<Pipeline, ExitCode> {
-        Pipeline::load(&self.pipeline, &self.set).map_err(|problems| {
-            eprintln!("{problems}");
-            let count = problems.iter().len();
-            let errors = if count == 1 { "error" } else { "errors" };
-            eprintln!("{count} {errors}; each code has a page in docs/errors");
-            ExitCode::from(USAGE)
-        })
+        Pipeline::load(&self.pipeline, &self.set).map_err(|problems| told(&problems))
     }
+}
+
+/// Says what is wrong with a pipeline file.
+fn told(problems: &Problems) -> ExitCode {
+    eprintln!("{problems}");
+    let count = problems.iter().len();
+    let errors = if count == 1 { "error" } else { "errors" };
+    eprintln!("{count} {errors}; each code has a page in docs/errors");
+    ExitCode::from(USAGE)
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

@@ -1,4 +1,4 @@
-//! The embedded dataflow: a pipeline file in, a source, a chain of operators and a sink at work.
+//! The embedded dataflow: a pipeline file in, a graph of sources, operators and sinks at work.
 //!
 //! ```text
 //! PIPELINE.toml -> definition -> engine --+-- source:   batches, each record with its due time
@@ -15,6 +15,7 @@ pub mod dead_letters;
 pub mod definition;
 pub mod engine;
 pub mod envelope;
+pub mod inspection;
 pub mod progress;
 pub mod run_clock;
 pub mod sink;

@@ -140,7 +140,7 @@ fn every_kind_of_window_has_its_form() {
         (
             "{ tumbling = \"1m\" }",
             WindowKind::Tumbling { size: Duration::from_secs(60) },
-            "tumbling windows of 60s",
+            "tumbling windows of 1m",
         ),
         (
             "{ sliding = \"1s\", every = \"250ms\" }",

@@ -23,6 +23,7 @@ pub use source::{
 };
 pub use state::StateDefinition;
 pub use target::{Price, TargetDefinition, TargetKind, TokenSource};
+pub use units::duration_text;
 pub use window::{WindowDefinition, WindowKind};
 
 mod address;
@@ -30,6 +31,7 @@ mod burst;
 mod error_code;
 mod graph;
 mod operator;
+mod places;
 mod problem;
 mod rate;
 mod read;
@@ -63,6 +65,8 @@ pub struct Pipeline {
     pub dead_letters: Option<PathBuf>,
     /// Where to serve metrics; absent: nowhere.
     pub metrics: Option<SocketAddr>,
+    /// Where each key was written.
+    places: places::Places,
 }
 
 impl Pipeline {
@@ -92,5 +96,23 @@ impl Pipeline {
             Some(root) => schema::pipeline(file, &root, problems).map_err(Problems::new),
             None => Err(Problems::new(problems)),
         }
+    }
+
+    /// Whether a key is in the file, or was set on the command line.
+    pub(crate) fn says(&self, key: &str) -> bool {
+        self.places.has(key)
+    }
+
+    /// Something that is wrong with a key, found when the file had been read. `spot` is the key or
+    /// a part of its value, such as `operator.join.input.1`.
+    pub(crate) fn problem(
+        &self,
+        code: ErrorCode,
+        key: &str,
+        spot: &str,
+        wrong: String,
+        right: String,
+    ) -> Problem {
+        self.places.problem(&self.file, code, key, spot, [wrong, right])
     }
 }

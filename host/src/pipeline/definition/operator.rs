@@ -1,5 +1,6 @@
 //! The operators of a pipeline.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -77,6 +78,27 @@ pub enum Order {
     PerKey,
     /// As it comes.
     None,
+}
+
+impl OperatorDefinition {
+    /// In which order its output goes on, when its component keeps a state for each key, or
+    /// doesn't.
+    pub fn order_for(&self, keeps_state: bool) -> Order {
+        self.order.unwrap_or(match keeps_state {
+            true => Order::PerKey,
+            false => Order::Total,
+        })
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Total => "total",
+            Self::PerKey => "per-key",
+            Self::None => "none",
+        })
+    }
 }
 
 /// Reads an operator. `inputs` is filled in when all stages are known.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::places::Places;
 use super::problem::{Place, Problem};
 use super::read::{Fields, Reader};
 use super::tree::{Node, Value};
@@ -75,6 +76,7 @@ fn read(reader: &Reader<'_>, file: &Path, root: &Node) -> Option<Pipeline> {
         targets,
         dead_letters,
         metrics,
+        places: Places::of(root),
     })
 }
 

@@ -192,7 +192,8 @@ fn set(node: &mut Node, path: &str, value: Node, place: Place) -> Result<(), Str
     }
 }
 
-fn name(node: &Node) -> Option<String> {
+/// The `name` of a table that has one.
+pub(super) fn name(node: &Node) -> Option<String> {
     let Value::Table(table) = &node.value else { return None };
     match &table.get("name")?.node.value {
         Value::String(name) => Some(name.clone()),

@@ -14,6 +14,18 @@ const DURATION: &str = "write a duration as a number and a unit (us, ms, s, m or
 const BYTES: &str = "write a size as a number of bytes, or as a number and a unit (B, KiB, MiB or \
                      GiB; kB, MB or GB for powers of ten), such as \"64MiB\"";
 
+/// A duration as it is written in a pipeline file, in the largest unit that leaves no fraction.
+pub fn duration_text(duration: Duration) -> String {
+    let micros = duration.as_micros();
+    let units = [(3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1_000, "ms")];
+    let unit = units.into_iter().find(|(unit, _)| micros >= *unit && micros % unit == 0);
+    match unit {
+        Some((unit, name)) => format!("{}{name}", micros / unit),
+        None if micros == 0 => "0s".to_owned(),
+        None => format!("{micros}us"),
+    }
+}
+
 fn split(text: &str) -> Option<(f64, &str)> {
     let text = text.trim();
     let unit = text.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_'))?;
@@ -79,6 +91,13 @@ mod tests {
         }
         for text in ["", "10", "s", "-1s", "10 parsecs", "1.2.3s", "99999999999h", "ms10"] {
             assert!(duration(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_duration_is_shown_as_it_would_be_written() {
+        for text in ["0s", "7us", "1500us", "250ms", "90s", "2m", "36h"] {
+            assert_eq!(duration_text(duration(text).unwrap_or_default()), text);
         }
     }
 

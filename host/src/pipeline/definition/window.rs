@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::error_code::ErrorCode;
 use super::read::Fields;
-use super::units::{MILLISECOND, YEAR};
+use super::units::{MILLISECOND, YEAR, duration_text};
 
 /// In how many windows a record may be at most.
 const MOST_WINDOWS: u128 = 10_000;
@@ -51,14 +51,19 @@ pub enum WindowKind {
 impl fmt::Display for WindowDefinition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
-            WindowKind::Tumbling { size } => write!(f, "tumbling windows of {size:?}")?,
-            WindowKind::Sliding { size, every } => {
-                write!(f, "sliding windows of {size:?} every {every:?}")?;
+            WindowKind::Tumbling { size } => {
+                write!(f, "tumbling windows of {}", duration_text(size))?;
             }
-            WindowKind::Session { gap } => write!(f, "sessions that end after {gap:?}")?,
+            WindowKind::Sliding { size, every } => {
+                let (size, every) = (duration_text(size), duration_text(every));
+                write!(f, "sliding windows of {size} every {every}")?;
+            }
+            WindowKind::Session { gap } => {
+                write!(f, "sessions that end after {}", duration_text(gap))?;
+            }
         }
         if !self.allowed_lateness.is_zero() {
-            write!(f, ", {:?} of lateness allowed", self.allowed_lateness)?;
+            write!(f, ", {} of lateness allowed", duration_text(self.allowed_lateness))?;
         }
         Ok(())
     }
@@ -126,7 +131,7 @@ fn slides(fields: &Fields<'_, '_>, size: Duration, every: Duration) {
         fields.report(
             ErrorCode::BAD_VALUE,
             "every",
-            format!("{size:?} is no multiple of {every:?}"),
+            format!("{} is no multiple of {}", duration_text(size), duration_text(every)),
             "let the windows' length be a multiple of `every`, such as sliding = \"10s\" with \
              every = \"2s\"",
         );

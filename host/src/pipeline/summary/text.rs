@@ -164,6 +164,6 @@ pub fn size(bytes: u64) -> String {
         shown /= 1024.0;
         unit += 1;
     }
-    let digits = if unit == 0 || shown >= 100.0 { 0 } else { 1 };
+    let digits = if shown.fract() == 0.0 || shown >= 100.0 { 0 } else { 1 };
     format!("{shown:.digits$} {}", UNITS[unit])
 }
