@@ -7,8 +7,8 @@ use bytes::Bytes;
 use overspill_operator_runtime::{Call, RunError};
 use overspill_protocol::wire::message_id;
 use overspill_protocol::{
-    Cause, Compression, Emission, FailCode, Invocation, Limits, RejectCode, Reply, Report,
-    WireError,
+    Cause, Compression, Emission, FailCode, Invocation, Limits, RejectCode, Reply, Report, Request,
+    Response, WireError,
 };
 
 use crate::metric_definitions::{Ended, Metrics};
@@ -84,8 +84,12 @@ impl Invoker {
     }
 
     fn run(&self, invocation: Invocation, received: Instant) -> Reply {
-        let Invocation { id, module, settings, processing_time, deadline, max_reply, batch } =
+        let Invocation { id, module, settings, processing_time, deadline, max_reply, .. } =
             invocation;
+        let Request::FlatMap(batch) = invocation.work else {
+            let reason = "this runner doesn't run operators that keep state yet".to_owned();
+            return Reply::Rejected { id, code: RejectCode::Module, reason };
+        };
         let (pool, mut cold) = match self.modules.pool(module, &settings) {
             Ok(found) => found,
             Err(error) => return refusal(id, &error),
@@ -120,10 +124,10 @@ impl Invoker {
         self.count(&emission, &report);
         let done = emission.inputs();
         if done == batch.len() {
-            return Reply::Done { id, emission, report };
+            return Reply::Done { id, answer: Response::FlatMap(emission), report };
         }
         if done > 0 {
-            return Reply::Partial { id, emission, report };
+            return Reply::Partial { id, answer: Response::FlatMap(emission), report };
         }
         // A partial answer for no record would be asked for again and again.
         match received.elapsed() >= deadline {
@@ -171,6 +175,7 @@ impl Invoker {
             Reply::Done { .. } => Ended::Done,
             Reply::Partial { .. } => Ended::Partial,
             Reply::NeedModule { .. } => Ended::NeedModule,
+            Reply::NeedState { .. } => Ended::NeedState,
             Reply::Rejected { .. } => Ended::Rejected,
             Reply::Overloaded { .. } => Ended::Overloaded,
             Reply::Failed { .. } => Ended::Failed,

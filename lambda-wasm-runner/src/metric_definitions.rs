@@ -20,7 +20,8 @@ const COMPUTE: &str = "overspill_runner_compute_seconds";
 const QUEUED: &str = "overspill_runner_queued_seconds";
 
 /// The outcomes that [`INVOCATIONS`] tells apart, in the order of [`Metrics::invocations`].
-const OUTCOMES: [&str; 6] = ["done", "partial", "need-module", "rejected", "overloaded", "failed"];
+const OUTCOMES: [&str; 7] =
+    ["done", "partial", "need-module", "need-state", "rejected", "overloaded", "failed"];
 
 /// Handles to the metrics of the hot path, so that none is looked up by name for each call.
 pub(crate) struct Metrics {
@@ -46,6 +47,7 @@ pub(crate) enum Ended {
     Done,
     Partial,
     NeedModule,
+    NeedState,
     Rejected,
     Overloaded,
     Failed,

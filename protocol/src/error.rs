@@ -1,5 +1,6 @@
 //! Why bytes are no message.
 
+use crate::keyed::KeyedError;
 use crate::wire::{OLDEST_VERSION, VERSION};
 use crate::{BatchError, EmissionError};
 
@@ -115,4 +116,7 @@ pub enum WireError {
     /// The parts are no emission.
     #[error("the emission is broken: {0}")]
     Emission(#[from] EmissionError),
+    /// The parts are no keyed work, or no answer to it.
+    #[error("the keyed work is broken: {0}")]
+    Keyed(#[from] KeyedError),
 }

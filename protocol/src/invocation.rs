@@ -5,16 +5,16 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::wire::{
-    Header, Kind, Reader, Writer, batch_len, open, padded, read_batch, text, write_batch,
+    Header, Kind, Reader, Writer, open, padded, read_request, request_len, text, write_request,
 };
-use crate::{Batch, Compression, Digest, Limits, WireError};
+use crate::{CallLimits, Compression, Digest, Limits, Request, WireError};
 
-/// Bytes of an invocation's own fields, in front of the header of its batch.
-const FIXED: usize = 80;
+/// Bytes of an invocation's own fields, in front of its settings.
+const FIXED: usize = 120;
 /// Bytes of a setting, less its name and value.
 const SETTING: usize = 16;
 
-/// A request: process this batch with this operator.
+/// A request: do this work with this operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invocation {
     /// The request's number, which the reply repeats.
@@ -23,20 +23,24 @@ pub struct Invocation {
     pub module: Digest,
     /// What the operator is configured with: name and value.
     pub settings: Vec<(String, String)>,
-    /// What the operator's clock shows, in milliseconds since 1970-01-01T00:00:00 UTC.
+    /// What the operator's clock shows, in milliseconds since 1970-01-01T00:00:00 UTC. The steps
+    /// of a shipment have clocks of their own.
     pub processing_time: i64,
     /// How long the whole call may take. A runner that sees that it won't be done in time answers
     /// with what it has.
     pub deadline: Duration,
     /// How many bytes the reply may have on the wire. A runner that would pass it answers with
-    /// fewer records.
+    /// fewer records, keys or groups.
     pub max_reply: usize,
-    /// The records to process.
-    pub batch: Batch,
+    /// What each guest call may use. A runner lowers them to its own.
+    pub limits: CallLimits,
+    /// What to do.
+    pub work: Request,
 }
 
 impl Invocation {
-    /// How long the message is without compression, in bytes. It takes no pass over the records.
+    /// How long the message is without compression, in bytes. It takes no pass over the records
+    /// or keys.
     pub fn encoded_len(&self) -> usize {
         Header::LEN + self.body_len()
     }
@@ -45,7 +49,7 @@ impl Invocation {
         FIXED
             + SETTING * self.settings.len()
             + padded(self.settings_text())
-            + batch_len(&self.batch)
+            + request_len(&self.work)
     }
 
     fn settings_text(&self) -> usize {
@@ -59,23 +63,26 @@ impl Invocation {
         out.u64(self.processing_time as u64);
         out.duration(self.deadline, 0);
         out.len(self.max_reply);
+        out.duration(self.limits.deadline, 0);
+        out.len(self.limits.memory);
+        out.len(self.limits.output);
+        out.len(self.limits.state);
         out.len(self.settings.len());
         out.len(self.settings_text());
-        write_batch(&mut out, &self.batch, |out| {
-            for (name, value) in &self.settings {
-                out.len(name.len());
-                out.len(value.len());
-            }
-            for (name, value) in &self.settings {
-                out.bytes(name.as_bytes());
-                out.bytes(value.as_bytes());
-            }
-            out.pad();
-        });
+        for (name, value) in &self.settings {
+            out.len(name.len());
+            out.len(value.len());
+        }
+        for (name, value) in &self.settings {
+            out.bytes(name.as_bytes());
+            out.bytes(value.as_bytes());
+        }
+        out.pad();
+        write_request(&mut out, &self.work);
         out.finish(Kind::Invocation, self.id, compression)
     }
 
-    /// The invocation that `message` is. The batch shares the message's memory unless it was
+    /// The invocation that `message` is. The records share the message's memory unless it was
     /// compressed.
     ///
     /// # Errors
@@ -87,15 +94,18 @@ impl Invocation {
         }
         let module = Digest::from_bytes(from.digest("module")?);
         let processing_time = from.i64("processing_time")?;
-        let (deadline, rest) = from.duration("deadline")?;
-        if rest != 0 {
-            return Err(WireError::Padding { field: "deadline" });
-        }
-        let max_reply = from.u64("max_reply")?;
+        let deadline = read_duration(&mut from, "deadline")?;
+        let max_reply = read_size(&mut from, "max_reply")?;
+        let call_limits = CallLimits {
+            deadline: read_duration(&mut from, "call_deadline")?,
+            memory: read_size(&mut from, "call_memory")?,
+            output: read_size(&mut from, "call_output")?,
+            state: read_size(&mut from, "call_state")?,
+        };
         let settings = from.count("settings", "max_settings", limits.max_settings)?;
         let settings_text = from.u64("settings_text")?;
-        let (batch, settings) =
-            read_batch(&mut from, |from| read_settings(from, settings, settings_text))?;
+        let settings = read_settings(&mut from, settings, settings_text)?;
+        let work = read_request(&mut from)?;
         from.finish()?;
         Ok(Self {
             id,
@@ -103,11 +113,23 @@ impl Invocation {
             settings,
             processing_time,
             deadline,
-            // A reply of more bytes than can be addressed is out of the question anyway.
-            max_reply: usize::try_from(max_reply).unwrap_or(usize::MAX),
-            batch,
+            max_reply,
+            limits: call_limits,
+            work,
         })
     }
+}
+
+fn read_duration(from: &mut Reader<'_>, field: &'static str) -> Result<Duration, WireError> {
+    match from.duration(field)? {
+        (duration, 0) => Ok(duration),
+        _ => Err(WireError::Padding { field }),
+    }
+}
+
+/// A number of bytes that are allowed. More than can be addressed are out of the question anyway.
+fn read_size(from: &mut Reader<'_>, field: &'static str) -> Result<usize, WireError> {
+    Ok(usize::try_from(from.u64(field)?).unwrap_or(usize::MAX))
 }
 
 fn read_settings(

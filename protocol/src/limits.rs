@@ -12,19 +12,24 @@ pub struct Limits {
     pub max_message: usize,
     /// Bytes of a message's body once it is decompressed.
     pub max_uncompressed: usize,
-    /// Records of a batch; of an emission, the input records and the output records each.
+    /// Records of a batch, or of all steps of a shipment; of an answer, the output records. Also
+    /// how many there may be of anything that is counted by record or key, such as timers.
     pub max_records: usize,
+    /// Steps of a shipment.
+    pub max_steps: usize,
     /// Settings of an invocation.
     pub max_settings: usize,
 }
 
 impl Default for Limits {
-    /// 64 MiB a message, 256 MiB decompressed, 16,777,216 records, 1,024 settings.
+    /// 64 MiB a message, 256 MiB decompressed, 16,777,216 records, 65,536 steps, 1,024
+    /// settings.
     fn default() -> Self {
         Self {
             max_message: 64 << 20,
             max_uncompressed: 256 << 20,
             max_records: 1 << 24,
+            max_steps: 1 << 16,
             max_settings: 1 << 10,
         }
     }

@@ -5,14 +5,15 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::wire::{
-    Header, Kind, Reader, Writer, emission_len, open, padded, read_emission, text, write_emission,
+    Header, Kind, Reader, Writer, open, padded, read_response, response_len, response_len_of, text,
+    write_response,
 };
-use crate::{Compression, Digest, Emission, Limits, WireError};
+use crate::{Compression, Digest, Invocation, Limits, Response, WireError};
 
 /// Bytes of a report.
 const REPORT: usize = 24;
 
-/// What an emission cost the runner.
+/// What an answer cost the runner.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The time that the guest took.
@@ -26,22 +27,22 @@ pub struct Report {
 /// A runner's answer to an [`Invocation`](crate::Invocation).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// The whole batch is done.
+    /// All of the work is done.
     Done {
         /// The invocation's number.
         id: u64,
-        /// What the batch became.
-        emission: Emission,
+        /// What the work became.
+        answer: Response,
         /// What it cost.
         report: Report,
     },
-    /// The first records of the batch are done, as many as [`Emission::inputs`] says. The host
-    /// sends the rest again, here or elsewhere.
+    /// The first units of the work are done, as many as [`Response::len`] says. The host sends the
+    /// rest again, here or elsewhere.
     Partial {
         /// The invocation's number.
         id: u64,
-        /// What the first records became.
-        emission: Emission,
+        /// What they became.
+        answer: Response,
         /// What it cost.
         report: Report,
     },
@@ -51,6 +52,14 @@ pub enum Reply {
         id: u64,
         /// Which component.
         module: Digest,
+    },
+    /// The runner lacks states that the host left out because it should still have them, or has
+    /// them at another version. It did nothing: send the same work again with all states.
+    NeedState {
+        /// The invocation's number.
+        id: u64,
+        /// Which keys of the shipment they are of, by index, rising.
+        keys: Vec<u32>,
     },
     /// The request itself is refused, and would be again.
     Rejected {
@@ -150,27 +159,22 @@ codes! {
         Deadline = 3 "deadline",
         /// The runner has too little memory for it.
         Memory = 4 "memory",
-        /// The answer for the first record alone is longer than `max_reply`.
+        /// The answer for the first unit of the work alone is longer than `max_reply`.
         ReplyTooLarge = 5 "reply-too-large",
     }
 }
 
 impl Reply {
-    /// The answer for a batch of `records` records of which `emission` covers the first, cut to as
-    /// many input records as a message of `max_reply` bytes holds without compression: done,
-    /// partial, or failed with [`FailCode::ReplyTooLarge`] when not even one fits.
-    pub fn answer(
-        id: u64,
-        records: usize,
-        emission: Emission,
-        report: Report,
-        max_reply: usize,
-    ) -> Self {
-        let len = |inputs| Header::LEN + REPORT + emission_len(&emission, inputs);
-        let inputs = emission.inputs();
-        if len(inputs) > max_reply {
-            // The length rises with the number of inputs. So many fit for sure, and so many don't.
-            let (mut fit, mut excess) = (0, inputs);
+    /// The answer to `asked`, of which `answer` covers the first units, cut to as many as a message
+    /// of [`Invocation::max_reply`] bytes holds without compression: done, partial, or failed with
+    /// [`FailCode::ReplyTooLarge`] when not even one fits.
+    pub fn answer(asked: &Invocation, answer: Response, report: Report) -> Self {
+        let Invocation { id, max_reply, ref work, .. } = *asked;
+        let len = |units| Header::LEN + REPORT + response_len_of(&answer, units, work);
+        let units = answer.len();
+        if len(units) > max_reply {
+            // The length rises with the number of units. So many fit for sure, and so many don't.
+            let (mut fit, mut excess) = (0, units);
             while excess - fit > 1 {
                 let middle = fit + (excess - fit) / 2;
                 match len(middle) <= max_reply {
@@ -180,16 +184,17 @@ impl Reply {
             }
             if fit == 0 {
                 let reason = format!(
-                    "the reply for the first record takes {} bytes, and {max_reply} are allowed",
-                    len(inputs.min(1))
+                    "the reply for the first {} takes {} bytes, and {max_reply} are allowed",
+                    work.unit(),
+                    len(units.min(1))
                 );
                 return Self::Failed { id, code: FailCode::ReplyTooLarge, reason };
             }
-            return Self::Partial { id, emission: emission.slice(0..fit), report };
+            return Self::Partial { id, answer: answer.first(fit, work), report };
         }
-        match inputs < records {
-            true => Self::Partial { id, emission, report },
-            false => Self::Done { id, emission, report },
+        match units < work.len() {
+            true => Self::Partial { id, answer, report },
+            false => Self::Done { id, answer, report },
         }
     }
 
@@ -199,6 +204,7 @@ impl Reply {
             Self::Done { id, .. }
             | Self::Partial { id, .. }
             | Self::NeedModule { id, .. }
+            | Self::NeedState { id, .. }
             | Self::Rejected { id, .. }
             | Self::Overloaded { id, .. }
             | Self::Failed { id, .. } => id,
@@ -210,24 +216,26 @@ impl Reply {
             Self::Done { .. } => Kind::Done,
             Self::Partial { .. } => Kind::Partial,
             Self::NeedModule { .. } => Kind::NeedModule,
+            Self::NeedState { .. } => Kind::NeedState,
             Self::Rejected { .. } => Kind::Rejected,
             Self::Overloaded { .. } => Kind::Overloaded,
             Self::Failed { .. } => Kind::Failed,
         }
     }
 
-    /// How long the message is without compression, in bytes. It takes a pass over the
-    /// rejections, none over the records.
+    /// How long the message is without compression, in bytes. It takes a pass over
+    /// rejections, none over records.
     pub fn encoded_len(&self) -> usize {
         Header::LEN + self.body_len()
     }
 
     fn body_len(&self) -> usize {
         match self {
-            Self::Done { emission, .. } | Self::Partial { emission, .. } => {
-                REPORT + emission_len(emission, emission.inputs())
+            Self::Done { answer, .. } | Self::Partial { answer, .. } => {
+                REPORT + response_len(answer)
             }
             Self::NeedModule { .. } => 32,
+            Self::NeedState { keys, .. } => 8 + padded(4 * keys.len()),
             Self::Overloaded { .. } => 16,
             Self::Rejected { reason, .. } | Self::Failed { reason, .. } => {
                 16 + padded(reason.len())
@@ -239,12 +247,17 @@ impl Reply {
     pub fn encode(&self, compression: Compression) -> Bytes {
         let mut out = Writer::with_body(self.body_len());
         match self {
-            Self::Done { emission, report, .. } | Self::Partial { emission, report, .. } => {
+            Self::Done { answer, report, .. } | Self::Partial { answer, report, .. } => {
                 out.duration(report.compute, report.cold.into());
                 out.u64(report.memory);
-                write_emission(&mut out, emission);
+                write_response(&mut out, answer);
             }
             Self::NeedModule { module, .. } => out.bytes(module.as_bytes()),
+            Self::NeedState { keys, .. } => {
+                out.len(keys.len());
+                keys.iter().for_each(|&key| out.u32(key));
+                out.pad();
+            }
             Self::Overloaded { retry_after, .. } => out.duration(*retry_after, 0),
             Self::Rejected { code, reason, .. } => write_reason(&mut out, *code as u32, reason),
             Self::Failed { code, reason, .. } => write_reason(&mut out, *code as u32, reason),
@@ -252,7 +265,7 @@ impl Reply {
         out.finish(self.kind(), self.id(), compression)
     }
 
-    /// The reply that `message` is. An emission shares the message's memory unless it was
+    /// The reply that `message` is. Records share the message's memory unless it was
     /// compressed.
     ///
     /// # Errors
@@ -262,18 +275,24 @@ impl Reply {
         let from = &mut from;
         let reply = match kind {
             Kind::Invocation => {
-                return Err(WireError::Kind { found: kind as u8, expected: "2 to 7 (a reply)" });
+                return Err(WireError::Kind { found: kind as u8, expected: "2 to 8 (a reply)" });
             }
             Kind::Done => {
                 let report = read_report(from)?;
-                Self::Done { id, emission: read_emission(from)?, report }
+                Self::Done { id, answer: read_response(from)?, report }
             }
             Kind::Partial => {
                 let report = read_report(from)?;
-                Self::Partial { id, emission: read_emission(from)?, report }
+                Self::Partial { id, answer: read_response(from)?, report }
             }
             Kind::NeedModule => {
                 Self::NeedModule { id, module: Digest::from_bytes(from.digest("module")?) }
+            }
+            Kind::NeedState => {
+                let count = from.count_of_records("keys")?;
+                let keys = from.numbers::<u32>("keys", count)?.to_vec();
+                crate::keyed::rising("keys", &keys)?;
+                Self::NeedState { id, keys }
             }
             Kind::Rejected => {
                 let code = RejectCode::read(from)?;

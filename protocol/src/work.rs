@@ -130,6 +130,21 @@ impl Response {
         }
     }
 
+    /// The answer for the first `units` of the units of `asked` that this is the answer for.
+    ///
+    /// # Panics
+    /// When this is the answer for fewer.
+    pub fn first(&self, units: usize, asked: &Request) -> Self {
+        match (self, asked) {
+            (Self::FlatMap(emission), _) => Self::FlatMap(emission.slice(0..units)),
+            (Self::Keyed(answer), _) => Self::Keyed(answer.first(units)),
+            (Self::Accumulate(partials), Request::Accumulate(records)) => {
+                Self::Accumulate(partials.first(units, records))
+            }
+            (Self::Accumulate(partials), _) => Self::Accumulate(partials.clone()),
+        }
+    }
+
     /// Checks that this can be the answer for the first units of `asked`.
     ///
     /// # Errors
@@ -162,6 +177,15 @@ impl Response {
 }
 
 impl Request {
+    /// What it can be cut into, as a word.
+    pub(crate) fn unit(&self) -> &'static str {
+        match self {
+            Self::FlatMap(_) => "record",
+            Self::Keyed(_) => "key",
+            Self::Accumulate(_) => "group",
+        }
+    }
+
     fn kind(&self) -> &'static str {
         match self {
             Self::FlatMap(_) => "flatmap",

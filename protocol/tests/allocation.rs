@@ -1,67 +1,25 @@
 //! A decoder allocates what the bytes that came justify, whatever they claim.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[expect(unreachable_pub, reason = "the fuzz targets' library makes them public")]
+#[path = "common/counting_allocator.rs"]
+mod counting_allocator;
+
 use std::time::Duration;
 
 use bytes::Bytes;
+use counting_allocator::{Counting, asked};
 use overspill_protocol::{
-    Batch, Column, Compression, Digest, Emission, Invocation, Limits, Reply, Report, WireError,
+    Batch, CallLimits, Column, Compression, Digest, Emission, Invocation, Limits, Reply, Report,
+    Request, Response, WireError,
 };
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
-
-/// The system's allocator, counting what each thread asks for.
-struct Counting;
-
-thread_local! {
-    static ASKED: Cell<usize> = const { Cell::new(0) };
-    static CALLS: Cell<usize> = const { Cell::new(0) };
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: every call is handed to the system's allocator as it is.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count(layout.size());
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count(size);
-        // SAFETY: as the caller promises.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-fn count(size: usize) {
-    ASKED.set(ASKED.get() + size);
-    CALLS.set(CALLS.get() + 1);
-}
-
-/// How many bytes `work` asks for, and in how many calls.
-fn asked<T>(work: impl FnOnce() -> T) -> (T, usize, usize) {
-    let (bytes, calls) = (ASKED.get(), CALLS.get());
-    let done = work();
-    (done, ASKED.get() - bytes, CALLS.get() - calls)
-}
-
 /// A message with a right checksum over whatever body, stored as LZ4 if `plain` is given.
 fn message(kind: u8, body: &[u8], plain: Option<u64>) -> Bytes {
-    let mut message = b"OSPL\x01\x00".to_vec();
+    let mut message = b"OSPL\x02\x00".to_vec();
     message.extend([kind, plain.is_some().into()]);
     message.extend(1_u64.to_le_bytes());
     message.extend((body.len() as u64).to_le_bytes());
@@ -79,7 +37,8 @@ fn invocation(values: Column) -> Invocation {
         processing_time: 0,
         deadline: Duration::from_secs(1),
         max_reply: 1 << 20,
-        batch: Batch::from_values(values),
+        limits: CallLimits::default(),
+        work: Batch::from_values(values).into(),
     }
 }
 
@@ -88,8 +47,8 @@ fn a_plain_message_is_decoded_where_it_lies() -> Result<(), WireError> {
     let message = invocation(Column::from_values([[7; 100]; 10_000])).encode(Compression::None);
     let (decoded, bytes, _) = asked(|| Invocation::decode(message.clone(), &Limits::default()));
     assert!(bytes < 2_000, "{bytes} bytes for a message of {}", message.len());
-    let decoded = decoded?;
-    let (all, data) = (message.as_ptr_range(), decoded.batch.values().data().as_ptr_range());
+    let Request::FlatMap(batch) = decoded?.work else { panic!("records were sent") };
+    let (all, data) = (message.as_ptr_range(), batch.values().data().as_ptr_range());
     assert!(all.start < data.start && data.end <= all.end);
     Ok(())
 }
@@ -101,9 +60,10 @@ fn a_message_is_encoded_into_one_allocation() {
     assert_eq!((bytes, calls), (message.len(), 1));
 
     let ends: Vec<u32> = (1..=10_000).collect();
-    let emission = Emission::new(10_000, invocation.batch, ends, Vec::new());
-    let emission = emission.expect("a sound emission");
-    let reply = Reply::Done { id: 1, emission, report: Report::default() };
+    let records = Batch::from_values(Column::from_values([[7; 100]; 10_000]));
+    let emission = Emission::new(10_000, records, ends, Vec::new()).expect("a sound emission");
+    let answer = Response::FlatMap(emission);
+    let reply = Reply::Done { id: 1, answer, report: Report::default() };
     let (message, bytes, calls) = asked(|| reply.encode(Compression::None));
     assert_eq!((bytes, calls), (message.len(), 1));
 }
@@ -145,37 +105,49 @@ fn a_body_that_swells_stops_at_the_limit() {
 
 #[test]
 fn counts_in_a_body_get_no_memory_before_their_entries_are_seen() {
-    let limits = Limits { max_records: usize::MAX, max_settings: usize::MAX, ..Limits::default() };
+    let limits = Limits {
+        max_records: usize::MAX,
+        max_settings: usize::MAX,
+        max_steps: usize::MAX,
+        ..Limits::default()
+    };
+    // The kind of message, the kind of work in it, and its counts, by their place in the body.
+    let counts: [(u8, u64, &[usize]); 6] = [
+        (1, 0, &[104, 112, 136, 144, 152]),
+        (1, 1, &[144, 152, 160, 168, 176]),
+        (1, 2, &[128, 136, 152, 160, 168]),
+        (2, 0, &[32, 40, 48, 64, 72, 80]),
+        (2, 1, &[32, 40, 48, 56, 64, 72, 80, 88, 96, 120, 128, 136]),
+        (2, 2, &[32, 40, 48, 56]),
+    ];
     for claim in [1 << 20, 1 << 32, u64::MAX / 16, u64::MAX] {
-        // The counts of an invocation, and those of a reply, by their place in the body.
-        for (kind, at) in [
-            (1, 64),
-            (1, 72),
-            (1, 88),
-            (1, 96),
-            (1, 104),
-            (2, 24),
-            (2, 32),
-            (2, 40),
-            (2, 56),
-            (2, 64),
-            (2, 72),
-        ] {
-            let mut body = vec![0; 136];
-            body[at..at + 8].copy_from_slice(&claim.to_le_bytes());
-            if at == 104 {
-                body[80] = 1;
+        for (kind, work, at) in counts {
+            for &at in at {
+                let mut body = vec![0; 512];
+                let mut set = |at: usize, number: u64| {
+                    body[at..at + 8].copy_from_slice(&number.to_le_bytes());
+                };
+                set(if kind == 1 { 120 } else { 24 }, work);
+                set(at, claim);
+                match (kind, work, at) {
+                    // Keys count only where there are some.
+                    (1, 0, 152) => set(128, 1),
+                    (1, 2, 168) => set(144, 1),
+                    (2, 0, 80) => set(56, 1),
+                    (2, 1, 136) => set(112, 1),
+                    // No more rejections than inputs.
+                    (2, 0, 40) => set(32, claim),
+                    _ => {}
+                }
+                let message = message(kind, &body, None);
+                let (refused, bytes, _) = asked(|| match kind {
+                    1 => Invocation::decode(message, &limits).is_err(),
+                    _ => Reply::decode(message, &limits).is_err(),
+                });
+                let place = format!("byte {at} of work {work} in kind {kind}");
+                assert!(refused, "{claim} at {place}");
+                assert!(bytes < 2_000, "{bytes} bytes for {claim} at {place}");
             }
-            if at == 32 {
-                body[24..32].copy_from_slice(&claim.to_le_bytes());
-            }
-            let message = message(kind, &body, None);
-            let (refused, bytes, _) = asked(|| match kind {
-                1 => Invocation::decode(message, &limits).is_err(),
-                _ => Reply::decode(message, &limits).is_err(),
-            });
-            assert!(refused, "{claim} at byte {at}");
-            assert!(bytes < 1_000, "{bytes} bytes for {claim} at byte {at}");
         }
     }
 }

@@ -131,6 +131,9 @@ pub enum Outcome<A> {
     Done(A),
     /// The runner lacks the module; it did nothing.
     NeedModule,
+    /// The runner lacks a state that was left out because it was thought to have it; it did
+    /// nothing. Whoever sends the work again puts the state in: that is the driver's part.
+    NeedState,
     /// Turned away before anything ran (a throttle): safe to repeat, after the given time if the
     /// target gave one.
     Overloaded {
@@ -158,6 +161,7 @@ impl<A> Outcome<A> {
         match self {
             Self::Done(answer) => Outcome::Done(form(answer)),
             Self::NeedModule => Outcome::NeedModule,
+            Self::NeedState => Outcome::NeedState,
             Self::Overloaded { retry_after } => Outcome::Overloaded { retry_after },
             Self::Lost { reason } => Outcome::Lost { reason },
             Self::Failed { reason, retryable } => Outcome::Failed { reason, retryable },

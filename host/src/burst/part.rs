@@ -18,7 +18,7 @@ pub(super) struct Part {
     pub(super) target_failures: u32,
     /// How often targets turned it away.
     pub(super) throttles: u32,
-    /// How often a runner lacked the module for it.
+    /// How often a runner lacked the module for it, or a state that was left out.
     pub(super) module_requests: u32,
     /// How often local lanes failed at it.
     pub(super) local_failures: u32,

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use hyper::{HeaderMap, StatusCode, header};
-use overspill_protocol::{Digest, Emission, FailCode, Limits, Reply, WireError};
+use overspill_protocol::{
+    Digest, FailCode, Invocation, Limits, Reply, Report, Request, Response, WireError,
+};
 use serde::Deserialize;
 
 use crate::burst::Outcome;
@@ -78,29 +80,36 @@ impl Joined {
 
 /// What was asked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct Asked<'a> {
     pub(super) id: u64,
     pub(super) module: Digest,
-    pub(super) records: usize,
+    pub(super) work: &'a Request,
     pub(super) max_reply: usize,
+}
+
+impl<'a> From<&'a Invocation> for Asked<'a> {
+    fn from(asked: &'a Invocation) -> Self {
+        let Invocation { id, module, max_reply, ref work, .. } = *asked;
+        Self { id, module, work, max_reply }
+    }
 }
 
 /// What an answer means.
 #[derive(Debug)]
 pub(super) struct Meaning {
-    pub(super) outcome: Outcome<Emission>,
+    pub(super) outcome: Outcome<Response>,
     pub(super) cold: bool,
     pub(super) compute: Duration,
 }
 
-impl From<Outcome<Emission>> for Meaning {
-    fn from(outcome: Outcome<Emission>) -> Self {
+impl From<Outcome<Response>> for Meaning {
+    fn from(outcome: Outcome<Response>) -> Self {
         Self { outcome, cold: false, compute: Duration::ZERO }
     }
 }
 
 /// The meaning of the answer to an invocation.
-pub(super) fn to_invocation(asked: Asked, received: &Received) -> Meaning {
+pub(super) fn to_invocation(asked: Asked<'_>, received: &Received) -> Meaning {
     match received.status {
         StatusCode::OK => {}
         StatusCode::TOO_MANY_REQUESTS => return overloaded(asked, received).into(),
@@ -116,37 +125,14 @@ pub(super) fn to_invocation(asked: Asked, received: &Received) -> Meaning {
         return Outcome::Lost { reason }.into();
     }
     match reply {
-        Reply::Done { emission, report, .. } => match emission.inputs() == asked.records {
-            true => Meaning {
-                outcome: Outcome::Done(emission),
-                cold: report.cold,
-                compute: report.compute,
-            },
-            false => {
-                broken(format!("`done` answers {} of {} records", emission.inputs(), asked.records))
-                    .into()
-            }
-        },
-        Reply::Partial { emission, report, .. } => {
-            match (1..=asked.records).contains(&emission.inputs()) {
-                true => Meaning {
-                    outcome: Outcome::Done(emission),
-                    cold: report.cold,
-                    compute: report.compute,
-                },
-                false => broken(format!(
-                    "`partial` answers {} of {} records",
-                    emission.inputs(),
-                    asked.records
-                ))
-                .into(),
-            }
-        }
+        Reply::Done { answer, report, .. } => done(asked, answer, report, true),
+        Reply::Partial { answer, report, .. } => done(asked, answer, report, false),
         Reply::NeedModule { module, .. } if module == asked.module => Outcome::NeedModule.into(),
         Reply::NeedModule { module, .. } => {
             broken(format!("it needs component {module}, but was asked for {}", asked.module))
                 .into()
         }
+        Reply::NeedState { keys, .. } => need_state(asked, &keys).into(),
         Reply::Overloaded { retry_after, .. } => {
             Outcome::Overloaded { retry_after: Some(retry_after) }.into()
         }
@@ -165,15 +151,48 @@ pub(super) fn to_invocation(asked: Asked, received: &Received) -> Meaning {
     }
 }
 
+/// The meaning of an answer to the `whole` work, or to the first part of it.
+fn done(asked: Asked<'_>, answer: Response, report: Report, whole: bool) -> Meaning {
+    let (name, all) = (if whole { "done" } else { "partial" }, asked.work.len());
+    if let Err(error) = answer.check(asked.work) {
+        return broken(format!("`{name}`: {error}")).into();
+    }
+    let is_right = match whole {
+        true => answer.len() == all,
+        false => (1..=all).contains(&answer.len()),
+    };
+    match is_right {
+        true => {
+            Meaning { outcome: Outcome::Done(answer), cold: report.cold, compute: report.compute }
+        }
+        false => broken(format!("`{name}` answers {} of {all} units of work", answer.len())).into(),
+    }
+}
+
+/// The meaning of a runner's lack of states that it was thought to hold.
+fn need_state(asked: Asked<'_>, keys: &[u32]) -> Outcome<Response> {
+    let was_left_out = |key: &u32| match asked.work {
+        Request::Keyed(shipment) => {
+            (*key as usize) < shipment.len() && shipment.is_held(*key as usize)
+        }
+        Request::FlatMap(_) | Request::Accumulate(_) => false,
+    };
+    // Else it would be asked for again and again.
+    match !keys.is_empty() && keys.iter().all(was_left_out) {
+        true => Outcome::NeedState,
+        false => broken("it lacks states that were sent to it".to_owned()),
+    }
+}
+
 /// The meaning of the answer to an upload; `None`: the component is there.
-pub(super) fn to_upload(received: &Received) -> Option<Outcome<Emission>> {
+pub(super) fn to_upload(received: &Received) -> Option<Outcome<Response>> {
     match received.status.is_success() {
         true => None,
         false => Some(status(received)),
     }
 }
 
-fn overloaded(asked: Asked, received: &Received) -> Outcome<Emission> {
+fn overloaded(asked: Asked<'_>, received: &Received) -> Outcome<Response> {
     // The reply knows it to the millisecond, the header to the second.
     let retry_after = match Reply::decode(received.body.clone(), &Limits::default()) {
         Ok(Reply::Overloaded { id, retry_after }) if id == asked.id => Some(retry_after),
@@ -182,11 +201,11 @@ fn overloaded(asked: Asked, received: &Received) -> Outcome<Emission> {
     Outcome::Overloaded { retry_after }
 }
 
-fn broken(what: String) -> Outcome<Emission> {
+fn broken(what: String) -> Outcome<Response> {
     Outcome::Failed { reason: format!("the answer makes no sense: {what}"), retryable: false }
 }
 
-fn undecodable(error: &WireError) -> Outcome<Emission> {
+fn undecodable(error: &WireError) -> Outcome<Response> {
     match error {
         // Cut or damaged on its way: the next may come through.
         WireError::Truncated { .. } | WireError::Checksum { .. } => {
@@ -200,7 +219,7 @@ fn undecodable(error: &WireError) -> Outcome<Emission> {
 }
 
 /// The meaning of an answer that is no reply.
-fn status(received: &Received) -> Outcome<Emission> {
+fn status(received: &Received) -> Outcome<Response> {
     let status = received.status;
     let said = said(&received.body);
     let failed = |what: &str, retryable| Outcome::Failed {
@@ -255,30 +274,84 @@ fn said(body: &[u8]) -> String {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 mod tests {
-    use overspill_protocol::{Column, Compression, RejectCode, Report};
+    use overspill_protocol::keyed::{
+        ShipmentAnswerBuilder, ShipmentBuilder, StateChange, StateEntry, Timer,
+    };
+    use overspill_protocol::{Batch, Column, Compression, Emission, RejectCode};
 
     use super::*;
 
-    const ASKED: Asked =
-        Asked { id: 7, module: Digest::from_bytes([1; 32]), records: 2, max_reply: 1 << 20 };
+    const MODULE: Digest = Digest::from_bytes([1; 32]);
 
-    fn answer(status: u16, body: impl Into<Bytes>) -> Outcome<Emission> {
-        let status = StatusCode::from_u16(status).unwrap();
-        to_invocation(ASKED, &Received { status, retry_after: None, body: body.into() }).outcome
+    fn records(count: usize) -> Batch {
+        Batch::from_values(Column::from_values((0..count).map(|i| i.to_string())))
     }
 
-    fn emission(inputs: usize) -> Emission {
-        let values = (0..inputs).map(|i| i.to_string());
-        let records = overspill_protocol::Batch::from_values(Column::from_values(values));
-        Emission::new(inputs, records, (1..=inputs as u32).collect::<Vec<_>>(), vec![]).unwrap()
+    /// What the answer `received` to two records means.
+    fn meaning(received: &Received) -> Outcome<Response> {
+        answer_to(&records(2).into(), received)
+    }
+
+    fn answer_to(work: &Request, received: &Received) -> Outcome<Response> {
+        let asked = Asked { id: 7, module: MODULE, work, max_reply: 1 << 20 };
+        to_invocation(asked, received).outcome
+    }
+
+    fn answer(status: u16, body: impl Into<Bytes>) -> Outcome<Response> {
+        let status = StatusCode::from_u16(status).unwrap();
+        meaning(&Received { status, retry_after: None, body: body.into() })
+    }
+
+    fn emission(inputs: usize) -> Response {
+        let ends = (1..=inputs as u32).collect::<Vec<_>>();
+        Response::FlatMap(Emission::new(inputs, records(inputs), ends, vec![]).unwrap())
     }
 
     fn done(id: u64, inputs: usize) -> Bytes {
         let report = Report::default();
-        Reply::Done { id, emission: emission(inputs), report }.encode(Compression::None)
+        Reply::Done { id, answer: emission(inputs), report }.encode(Compression::None)
     }
 
-    fn is_failed(outcome: &Outcome<Emission>, retry: bool) -> bool {
+    /// A shipment of one key, whose state the runner is thought to hold, and of another.
+    fn shipment() -> Request {
+        let mut builder = ShipmentBuilder::new(1, 2);
+        builder.key(b"held", 5, StateEntry::Held, []);
+        builder.key(b"sent", 9, StateEntry::Missing, []);
+        Request::Keyed(builder.finish(false).unwrap())
+    }
+
+    fn answer_to_shipment(reply: &Reply) -> Outcome<Response> {
+        let body = reply.encode(Compression::None);
+        answer_to(&shipment(), &Received { status: StatusCode::OK, retry_after: None, body })
+    }
+
+    #[test]
+    fn a_runner_may_lack_only_states_that_were_left_out() {
+        let need = |keys: &[u32]| Reply::NeedState { id: 7, keys: keys.to_vec() };
+        assert_eq!(answer_to_shipment(&need(&[0])), Outcome::NeedState);
+        for keys in [&[][..], &[1], &[0, 1], &[2]] {
+            assert!(is_failed(&answer_to_shipment(&need(keys)), false), "{keys:?}");
+        }
+        let flatmap = answer(200, need(&[0]).encode(Compression::None));
+        assert!(is_failed(&flatmap, false));
+    }
+
+    #[test]
+    fn an_answer_that_names_what_was_not_sent_makes_no_sense() {
+        let report = Report::default();
+        let answer = |fired: &[Timer]| {
+            let mut builder = ShipmentAnswerBuilder::default();
+            builder.key(StateChange::Cleared, &[], [], [], fired.iter().copied());
+            let answer = builder.finish(&Column::from_values(["held", "sent"])).unwrap();
+            Reply::Partial { id: 7, answer: Response::Keyed(answer), report }
+        };
+        assert!(matches!(answer_to_shipment(&answer(&[])), Outcome::Done(_)));
+        assert!(is_failed(&answer_to_shipment(&answer(&[Timer::event(1)])), false));
+        let other_kind = Reply::Partial { id: 7, answer: emission(1), report };
+        assert!(is_failed(&answer_to_shipment(&other_kind), false));
+    }
+
+    fn is_failed(outcome: &Outcome<Response>, retry: bool) -> bool {
         matches!(outcome, Outcome::Failed { retryable, .. } if *retryable == retry)
     }
 
@@ -323,7 +396,7 @@ mod tests {
     fn a_partial_answer_is_done_for_the_first_records_but_never_for_none() {
         let partial = |inputs| {
             let report = Report::default();
-            Reply::Partial { id: 7, emission: emission(inputs), report }.encode(Compression::None)
+            Reply::Partial { id: 7, answer: emission(inputs), report }.encode(Compression::None)
         };
         assert_eq!(answer(200, partial(1)), Outcome::Done(emission(1)));
         assert!(is_failed(&answer(200, partial(0)), false));
@@ -353,7 +426,7 @@ mod tests {
     #[test]
     fn need_module_must_name_the_module_that_was_asked_for() {
         let need = |module| Reply::NeedModule { id: 7, module }.encode(Compression::None);
-        assert_eq!(answer(200, need(ASKED.module)), Outcome::NeedModule);
+        assert_eq!(answer(200, need(MODULE)), Outcome::NeedModule);
         assert!(is_failed(&answer(200, need(Digest::from_bytes([2; 32]))), false));
     }
 
@@ -376,7 +449,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(header::RETRY_AFTER, header::HeaderValue::from_static("3"));
             let received = Received::new(StatusCode::TOO_MANY_REQUESTS, &headers, body);
-            to_invocation(ASKED, &received).outcome
+            meaning(&received)
         };
         let after =
             |millis| Outcome::Overloaded { retry_after: Some(Duration::from_millis(millis)) };

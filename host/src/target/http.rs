@@ -3,11 +3,12 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use overspill_protocol::{Compression, Emission};
+use overspill_protocol::{Compression, Response};
 use reqwest::{Method, Url, header};
 use tokio::sync::Mutex;
 
-use super::answer::{self, Asked, Joined, Meaning, Received};
+use super::answer::{self, Asked, Joined, Received};
+use super::attempt::{Ended, Notes, until_deadline};
 use super::{
     Answered, BoxFuture, Call, Module, Observer, Secret, Target, TargetError, TargetEvent,
 };
@@ -20,6 +21,9 @@ const UPLOAD: Duration = Duration::from_secs(120);
 const KEEP_ALIVE: Duration = Duration::from_secs(20);
 /// The least that an answer may have: errors are text, whatever the ceiling for replies is.
 const SMALLEST_ANSWER: usize = 16 << 10;
+
+/// Whoever answers: which of several runners it is, a URL doesn't tell.
+const RUNNER: u64 = 0;
 
 /// What an [`Http`] target needs to know.
 #[derive(Clone, Debug)]
@@ -124,7 +128,7 @@ impl Http {
 
     /// Sends the component, unless another call has done so since `begun`. `Err`: the outcome of
     /// the call that wanted it.
-    async fn ensure_uploaded(&self, begun: Instant) -> Result<(), Outcome<Emission>> {
+    async fn ensure_uploaded(&self, begun: Instant) -> Result<(), Outcome<Response>> {
         let mut uploaded = std::sync::Arc::clone(&self.uploaded).lock_owned().await;
         if uploaded.is_some_and(|at| at > begun) {
             return Ok(());
@@ -150,24 +154,27 @@ impl Http {
         }
     }
 
-    async fn attempt(&self, call: &Call, begun: Instant, message: Bytes) -> (Meaning, u64) {
+    async fn attempt(&self, call: &Call, notes: &Notes) -> Ended {
+        let begun = Instant::now();
+        let message = call.invocation.encode(self.options.compression);
+        notes.sends(message.len());
         if call.with_module
             && let Err(outcome) = self.ensure_uploaded(begun).await
         {
-            return (outcome.into(), 0);
+            return outcome.into();
         }
-        let asked = Asked {
-            id: call.invocation.id,
-            module: call.invocation.module,
-            records: call.invocation.batch.len(),
-            max_reply: call.invocation.max_reply,
-        };
+        let asked = Asked::from(&call.invocation);
         let request = self
             .request(Method::POST, &self.invoke, message)
             .header(header::CONTENT_TYPE, "application/vnd.overspill");
         match exchange(request, asked.max_reply.max(SMALLEST_ANSWER)).await {
-            Ok(received) => (answer::to_invocation(asked, &received), received.body.len() as u64),
-            Err(outcome) => (outcome.into(), 0),
+            Ok(received) => Ended {
+                meaning: answer::to_invocation(asked, &received),
+                bytes_in: received.body.len() as u64,
+                first: false,
+                runner: Some(RUNNER),
+            },
+            Err(outcome) => outcome.into(),
         }
     }
 }
@@ -182,7 +189,7 @@ fn is_loopback(url: &Url) -> bool {
 async fn exchange(
     request: reqwest::RequestBuilder,
     limit: usize,
-) -> Result<Received, Outcome<Emission>> {
+) -> Result<Received, Outcome<Response>> {
     let lost = |what: &str, error: &reqwest::Error| Outcome::Lost {
         reason: format!("{what}: {}", chain(error)),
     };
@@ -232,18 +239,8 @@ impl Target for Http {
 
     fn invoke(&self, call: Call) -> BoxFuture<'_, Answered> {
         Box::pin(async move {
-            let begun = Instant::now();
-            let message = call.invocation.encode(self.options.compression);
-            let bytes_out = message.len() as u64;
-            let attempt = self.attempt(&call, begun, message);
-            let deadline = tokio::time::Instant::from_std(call.deadline);
-            let (meaning, bytes_in) = match tokio::time::timeout_at(deadline, attempt).await {
-                Ok(answered) => answered,
-                Err(_) => (Outcome::Lost { reason: "no answer in time".to_owned() }.into(), 0),
-            };
-            let Meaning { outcome, cold, compute } = meaning;
-            let round_trip = begun.elapsed();
-            Answered { outcome, round_trip, cold, bytes_out, bytes_in, compute }
+            let notes = Notes::default();
+            until_deadline(&call, &notes, self.attempt(&call, &notes)).await
         })
     }
 

@@ -10,6 +10,7 @@
 //! targets alike.
 
 mod answer;
+mod attempt;
 mod http;
 mod process;
 mod secret;
@@ -19,7 +20,7 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use overspill_protocol::{Digest, Emission, Invocation};
+use overspill_protocol::{Digest, Invocation, Response};
 
 use crate::burst::{AttemptId, Outcome};
 
@@ -58,13 +59,17 @@ pub struct Call {
     pub with_module: bool,
     /// When to give up.
     pub deadline: Instant,
+    /// The runner to send it to if it is up and has a free slot: one that [`Answered::runner`] has
+    /// named, which may still have states of these keys.
+    pub prefer: Option<u64>,
 }
 
 /// How an attempt ended.
 #[derive(Clone, Debug)]
 pub struct Answered {
-    /// What came of it.
-    pub outcome: Outcome<Emission>,
+    /// What came of it. An answer is of the same kind as the work, for no more of it than was
+    /// sent, and names nothing that isn't in it.
+    pub outcome: Outcome<Response>,
     /// From the call to the outcome.
     pub round_trip: Duration,
     /// Whether the runner had to start, load, compile or instantiate for it.
@@ -75,6 +80,9 @@ pub struct Answered {
     pub bytes_in: u64,
     /// The time that the runner spent inside the component.
     pub compute: Duration,
+    /// Which runner answered, by a number of the target's own, to be preferred by a later call.
+    /// Behind a URL there is one as far as this host can tell. `None`: none did.
+    pub runner: Option<u64>,
 }
 
 /// A change in a target that no call of its driver brought about.

@@ -37,7 +37,7 @@ async fn measure(name: &str, target: &dyn Target, module: &Module) {
     let batch = lines();
     let next = || {
         let mut call = call(module, &[]);
-        call.invocation.batch = batch.clone();
+        call.invocation.work = batch.clone().into();
         call
     };
     let with_module = Call { with_module: true, ..next() };
@@ -103,7 +103,7 @@ async fn cost_of_a_call_through_each_target() {
     }
     let batch = lines();
     let mut call = call(&module, &[]);
-    call.invocation.batch = batch;
+    call.invocation.work = batch.into();
     let cpu = processor_time();
     for _ in 0..CALLS {
         std::hint::black_box(call.invocation.encode(Compression::None));

@@ -4,7 +4,7 @@ use crate::support::{call, guest, runner};
 use overspill::burst::Outcome;
 use overspill::target::{Process, ProcessOptions, Target};
 use overspill_operator_runtime::{Call, Limits, Runtime, RuntimeOptions};
-use overspill_protocol::Emission;
+use overspill_protocol::{Emission, Request, Response};
 
 const LINES: [&str; 3] = ["a record", "another", ""];
 const PROCESSING_TIME: i64 = 1_700_000_000_123;
@@ -20,7 +20,9 @@ async fn from_a_runner() -> Emission {
     call.invocation.processing_time = PROCESSING_TIME;
     let answered = target.invoke(call).await;
     target.shutdown().await;
-    let Outcome::Done(emission) = answered.outcome else { panic!("{answered:?}") };
+    let Outcome::Done(Response::FlatMap(emission)) = answered.outcome else {
+        panic!("{answered:?}")
+    };
     emission
 }
 
@@ -33,7 +35,7 @@ async fn two_runners_and_the_local_lane_give_the_same_bytes_for_the_same_batch()
     let module = guest("hostile-entropy");
     let without_cache = RuntimeOptions { cache_dir: None, ..RuntimeOptions::default() };
     let operator = Runtime::new(without_cache).unwrap().load(&module.bytes).unwrap();
-    let batch = call(&module, &LINES).invocation.batch;
+    let Request::FlatMap(batch) = call(&module, &LINES).invocation.work else { panic!() };
     let mut instance = operator.pool(&[], Limits::default()).unwrap().take().unwrap();
     let call = Call { processing_time: PROCESSING_TIME, budget: None, max_output: None };
     assert_eq!(instance.run(&batch, &call).unwrap().emission, first);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::support::{call, guest, runner};
 use overspill::burst::Outcome;
 use overspill::target::{Call, Http, HttpOptions, Module, Secret, Target};
-use overspill_protocol::{Column, Compression, Emission};
+use overspill_protocol::{Column, Compression, Response};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
@@ -52,14 +52,16 @@ async fn a_real_runner_asks_for_the_component_and_answers() {
     let mut with_module = call(&module, &["Big data", "x"]);
     with_module.with_module = true;
     let answered = target.invoke(with_module).await;
-    let Outcome::Done(emission) = answered.outcome else { panic!("{answered:?}") };
+    let Outcome::Done(Response::FlatMap(emission)) = answered.outcome else {
+        panic!("{answered:?}")
+    };
     assert_eq!(*emission.records().values(), Column::from_values(["big", "data", "x"]));
     assert!(answered.cold);
     let warm = target.invoke(call(&module, &["y"])).await;
     assert!(matches!(warm.outcome, Outcome::Done(_)) && !warm.cold, "{warm:?}");
 }
 
-fn is_final(outcome: &Outcome<Emission>, needle: &str) -> bool {
+fn is_final(outcome: &Outcome<Response>, needle: &str) -> bool {
     matches!(outcome, Outcome::Failed { reason, retryable: false } if reason.contains(needle))
 }
 
@@ -102,7 +104,7 @@ async fn a_place_where_nobody_listens_is_lost_at_once() {
 
 /// What a target makes of a server that answers every request with these bytes, and then holds the
 /// connection open or closes it.
-async fn answered_with(bytes: &'static [u8], hold: bool) -> Outcome<Emission> {
+async fn answered_with(bytes: &'static [u8], hold: bool) -> Outcome<Response> {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {

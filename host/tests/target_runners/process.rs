@@ -9,7 +9,7 @@ use crate::support::{call, eventually, guest, record_events, runner, spin};
 use overspill::burst::Outcome;
 use overspill::target::{Module, Process, ProcessOptions, Target, TargetEvent};
 use overspill_operator_runtime::{Runtime, RuntimeOptions};
-use overspill_protocol::Column;
+use overspill_protocol::{Column, Response};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 fn options(module: Module) -> ProcessOptions {
@@ -44,7 +44,9 @@ async fn a_call_starts_a_runner_which_asks_for_the_component_and_answers() {
     let mut second = call(&module, &["Big data", "x"]);
     second.with_module = true;
     let answered = target.invoke(second).await;
-    let Outcome::Done(emission) = answered.outcome else { panic!("{answered:?}") };
+    let Outcome::Done(Response::FlatMap(emission)) = answered.outcome else {
+        panic!("{answered:?}")
+    };
     assert_eq!(*emission.records().values(), Column::from_values(["big", "data", "x"]));
     assert_eq!(emission.ends()[..], [2, 3]);
     assert!(answered.bytes_out > 0 && answered.bytes_in > 0 && !answered.compute.is_zero());

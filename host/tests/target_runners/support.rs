@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use overspill::burst::AttemptId;
 use overspill::target::{Call, Module, Target, TargetEvent};
-use overspill_protocol::{Batch, Column, Invocation};
+use overspill_protocol::{Batch, CallLimits, Column, Invocation};
 
 /// The runner's executable, as cargo builds it beside the tests.
 pub(crate) fn runner() -> PathBuf {
@@ -43,8 +43,10 @@ pub(crate) fn call(module: &Module, lines: &[&str]) -> Call {
             processing_time: 0,
             deadline: time,
             max_reply: 1 << 20,
-            batch: Batch::from_values(Column::from_values(lines)),
+            limits: CallLimits::default(),
+            work: Batch::from_values(Column::from_values(lines)).into(),
         },
+        prefer: None,
         with_module: false,
         deadline: Instant::now() + time,
     }

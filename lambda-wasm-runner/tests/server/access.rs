@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::support::{Runner, TOKEN, guest, guests, invocation};
-use overspill_protocol::{Column, Digest, RejectCode, Reply};
+use overspill_protocol::{Column, Digest, RejectCode, Reply, Response};
 
 #[test]
 fn nobody_gets_in_without_the_token() {
@@ -69,7 +69,9 @@ fn a_trusted_component_is_asked_for_then_uploaded_then_run() {
     assert_eq!(runner.request("PUT", &path, &component).status, 204);
     // Once more does no harm.
     assert_eq!(runner.request("PUT", &path, &component).status, 204);
-    let Reply::Done { id: 42, emission, report } = runner.invoke(&invocation) else {
+    let Reply::Done { id: 42, answer: Response::FlatMap(emission), report } =
+        runner.invoke(&invocation)
+    else {
         panic!("not done")
     };
     assert_eq!(*emission.records().values(), Column::from_values(["big", "data"]));

@@ -7,7 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use overspill_protocol::{Batch, Column, Compression, Digest, Invocation, Limits, Reply};
+use overspill_protocol::{
+    Batch, CallLimits, Column, Compression, Digest, Invocation, Limits, Reply,
+};
 
 /// The token that every runner of these tests knows.
 pub(crate) const TOKEN: &str = "a-token-for-tests-only";
@@ -210,6 +212,7 @@ pub(crate) fn invocation(module: Digest, lines: &[&str]) -> Invocation {
         processing_time: 0,
         deadline: Duration::from_secs(20),
         max_reply: 1 << 20,
-        batch: Batch::from_values(Column::from_values(lines)),
+        limits: CallLimits::default(),
+        work: Batch::from_values(Column::from_values(lines)).into(),
     }
 }

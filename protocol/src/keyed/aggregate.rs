@@ -171,9 +171,14 @@ impl Partials {
     /// # Panics
     /// When this is the answer for fewer.
     pub fn first(&self, groups: usize, asked: &KeyedRecords) -> Self {
-        let records = asked.records_in(0..groups).end;
-        let rejected = self.rejected.partition_point(|r| (r.index as usize) < records);
+        let rejected = self.rejected_in_first(groups, asked);
         Self { values: self.values.slice(0..groups), rejected: self.rejected[..rejected].to_vec() }
+    }
+
+    /// How many of the rejected records are in the first `groups` groups of `asked`.
+    pub(crate) fn rejected_in_first(&self, groups: usize, asked: &KeyedRecords) -> usize {
+        let records = asked.records_in(0..groups).end;
+        self.rejected.partition_point(|rejection| (rejection.index as usize) < records)
     }
 
     /// The answer for the first groups of `asked`, of which `parts` are the answers for

@@ -81,10 +81,11 @@ impl ShipmentAnswerBuilder {
         if let Some(outlets) = &outlets {
             super::error::entries("outlets", outlets.len(), records.len())?;
         }
-        let source = self.outputs.len();
+        let (source, placed) = (self.outputs.len(), self.placed.len());
         let mut begin = 0;
         for (index, (key, end)) in groups.into_iter().enumerate() {
             if end < begin {
+                self.placed.truncate(placed);
                 return Err(KeyedError::Order { field: "ends", index });
             }
             let range = std::mem::replace(&mut begin, end) as usize..end as usize;
@@ -93,6 +94,7 @@ impl ShipmentAnswerBuilder {
             }
         }
         if begin as usize != records.len() {
+            self.placed.truncate(placed);
             let (end, found) = (begin, records.len());
             return Err(KeyedError::Coverage { field: "ends", end, found });
         }

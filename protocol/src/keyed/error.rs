@@ -124,7 +124,7 @@ fn coverage(field: &'static str, ends: &[u32], found: usize) -> Result<(), Keyed
 }
 
 /// Checks that each entry is greater than the one in front of it.
-pub(super) fn rising<T: PartialOrd>(field: &'static str, entries: &[T]) -> Result<(), KeyedError> {
+pub(crate) fn rising<T: PartialOrd>(field: &'static str, entries: &[T]) -> Result<(), KeyedError> {
     match entries.windows(2).position(|pair| pair[0] >= pair[1]) {
         None => Ok(()),
         Some(before) => Err(KeyedError::Order { field, index: before + 1 }),

@@ -31,6 +31,7 @@ pub use answer::{
 };
 pub use answer_builder::ShipmentAnswerBuilder;
 pub use error::KeyedError;
+pub(crate) use error::rising;
 pub use optional_column::{OptionalColumn, OptionalColumnBuilder};
 pub use shipment::{Shipment, ShipmentBuilder, ShipmentParts, StateEntry};
 pub use step::{Step, StepBuilder};

@@ -154,6 +154,11 @@ impl TimerLists {
         Ok(Self { times: times.into(), domains: domains.into(), ends: ends.into() })
     }
 
+    /// How many timers the first `lists` lists have.
+    pub(crate) fn timers_of_first(&self, lists: usize) -> usize {
+        self.range_of(0..lists).end
+    }
+
     fn timer(&self, index: usize) -> Timer {
         Timer { time: self.times[index], domain: self.domains[index] }
     }

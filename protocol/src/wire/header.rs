@@ -5,10 +5,10 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use crate::{Limits, WireError};
 
 /// The version of the format that this build writes.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// The oldest version of the format that this build reads.
-pub const OLDEST_VERSION: u16 = 1;
+pub const OLDEST_VERSION: u16 = 2;
 
 const MAGIC: [u8; 4] = *b"OSPL";
 const PLAIN: u8 = 0;
@@ -26,6 +26,7 @@ pub(crate) enum Kind {
     Rejected = 5,
     Overloaded = 6,
     Failed = 7,
+    NeedState = 8,
 }
 
 impl Kind {
@@ -38,6 +39,7 @@ impl Kind {
             5 => Self::Rejected,
             6 => Self::Overloaded,
             7 => Self::Failed,
+            8 => Self::NeedState,
             _ => return None,
         })
     }
@@ -91,7 +93,7 @@ impl Header {
         };
         limit("message", message.len() as u64, "max_message", limits.max_message)?;
         let kind = Kind::from_byte(message[6])
-            .ok_or(WireError::Kind { found: message[6], expected: "1 to 7" })?;
+            .ok_or(WireError::Kind { found: message[6], expected: "1 to 8" })?;
         let compressed = match message[7] {
             PLAIN => false,
             LZ4 => true,

@@ -52,6 +52,10 @@ impl Reader<'_> {
         self.array(field).map(u64::from_le_bytes)
     }
 
+    pub(crate) fn u128(&mut self, field: &'static str) -> Result<u128, WireError> {
+        self.array(field).map(u128::from_le_bytes)
+    }
+
     pub(crate) fn i64(&mut self, field: &'static str) -> Result<i64, WireError> {
         self.array(field).map(i64::from_le_bytes)
     }
@@ -62,6 +66,29 @@ impl Reader<'_> {
             0 => Ok(()),
             _ => Err(WireError::Padding { field }),
         }
+    }
+
+    /// Flags, of which only those in `known` may be set.
+    pub(crate) fn flags(
+        &mut self,
+        field: &'static str,
+        known: u64,
+        expected: &'static str,
+    ) -> Result<u64, WireError> {
+        match self.u64(field)? {
+            found if found & !known == 0 => Ok(found),
+            found => Err(WireError::Value { field, found, expected }),
+        }
+    }
+
+    /// How many bytes are left.
+    pub(crate) fn left(&self) -> usize {
+        self.body.len() - self.at
+    }
+
+    /// A number of records, or of what else there is at most once a record or key.
+    pub(crate) fn count_of_records(&mut self, field: &'static str) -> Result<usize, WireError> {
+        self.count(field, "max_records", self.limits.max_records)
     }
 
     /// A number of things, at most `max`, which is the limit of that name.

@@ -23,6 +23,10 @@ impl Writer {
         Self(message)
     }
 
+    pub(crate) fn u8(&mut self, number: u8) {
+        self.0.push(number);
+    }
+
     pub(crate) fn u32(&mut self, number: u32) {
         self.0.extend_from_slice(&number.to_le_bytes());
     }

@@ -1,5 +1,8 @@
+use std::time::Duration;
+
 use overspill_protocol::{
-    Batch, Cause, Column, Emission, EmissionError, FailCode, Rejection, Reply, Report,
+    Batch, CallLimits, Cause, Column, Digest, Emission, EmissionError, FailCode, Invocation,
+    Rejection, Reply, Report, Response,
 };
 
 fn records(values: &[&str]) -> Batch {
@@ -118,22 +121,36 @@ fn more_records_than_can_be_counted_are_refused() {
 fn a_reply_is_cut_to_what_it_may_take() {
     let emission = emission();
     let report = Report::default();
-    let answer = |records, max| Reply::answer(7, records, emission.clone(), report, max);
-    let whole = Reply::Done { id: 7, emission: emission.clone(), report };
+    let answer = |inputs, max_reply| {
+        let asked = Invocation {
+            id: 7,
+            module: Digest::of(b""),
+            settings: vec![],
+            processing_time: 0,
+            deadline: Duration::ZERO,
+            max_reply,
+            limits: CallLimits::default(),
+            work: records(&vec![""; inputs]).into(),
+        };
+        Reply::answer(&asked, Response::FlatMap(emission.clone()), report)
+    };
+    let all = || Response::FlatMap(emission.clone());
+    let whole = Reply::Done { id: 7, answer: all(), report };
     let len = whole.encoded_len();
     assert_eq!(answer(5, len), whole);
     // The runtime stopped early: the batch had more records.
-    let partial = Reply::Partial { id: 7, emission: emission.clone(), report };
+    let partial = Reply::Partial { id: 7, answer: all(), report };
     assert_eq!(answer(6, len), partial);
 
     let mut seen = Vec::new();
     for max in (0..len).rev() {
         match answer(5, max) {
-            Reply::Partial { id: 7, emission: part, .. } => {
+            Reply::Partial { id: 7, answer: Response::FlatMap(part), .. } => {
                 assert_eq!(part, emission.slice(0..part.inputs()));
-                let reply = Reply::Partial { id: 7, emission: part, report };
+                let inputs = part.inputs();
+                let reply = Reply::Partial { id: 7, answer: Response::FlatMap(part), report };
                 assert!(reply.encoded_len() <= max);
-                seen.push(reply);
+                seen.push(inputs);
             }
             Reply::Failed { id: 7, code: FailCode::ReplyTooLarge, reason } => {
                 assert!(reason.contains(&format!("and {max} are allowed")), "{reason}");
@@ -142,11 +159,7 @@ fn a_reply_is_cut_to_what_it_may_take() {
         }
     }
     seen.dedup();
-    let inputs = seen.iter().map(|reply| match reply {
-        Reply::Partial { emission, .. } => emission.inputs(),
-        _ => 0,
-    });
     // As many as fit. Padding makes the lengths for 1 and 2 input records the same, and those for
     // 3 and 4.
-    assert!(inputs.eq([4, 2]), "{seen:?}");
+    assert_eq!(seen, [4, 2]);
 }

@@ -3,25 +3,25 @@
 use overspill_protocol::{Batch, Column, Compression, Invocation, Limits};
 use rand::RngExt as _;
 
-use crate::{messages, samples};
+use crate::{common, samples};
 
 fn invocation(values: Column) -> Invocation {
-    Invocation { batch: Batch::from_values(values), ..samples::invocation() }
+    Invocation { work: Batch::from_values(values).into(), ..samples::invocation() }
 }
 
 /// Words in random order: smaller by about half.
-fn text(records: usize) -> Invocation {
+fn text(records: usize) -> Column {
     let words = ["records", "travel", "in", "columns", "because", "a", "copy", "costs"];
-    let mut rng = messages::rng(1);
-    invocation(Column::from_values((0..records).map(|_| {
+    let mut rng = common::rng(1);
+    Column::from_values((0..records).map(|_| {
         let line: Vec<&str> = (0..12).map(|_| words[rng.random_range(0..words.len())]).collect();
         line.join(" ")
-    })))
+    }))
 }
 
-fn noise(records: usize) -> Invocation {
-    let mut rng = messages::rng(2);
-    invocation(Column::from_values((0..records).map(|_| rng.random::<[u8; 64]>())))
+fn noise(records: usize) -> Column {
+    let mut rng = common::rng(2);
+    Column::from_values((0..records).map(|_| rng.random::<[u8; 64]>()))
 }
 
 fn is_compressed(message: &[u8]) -> bool {
@@ -31,7 +31,7 @@ fn is_compressed(message: &[u8]) -> bool {
 #[test]
 fn auto_compresses_what_becomes_clearly_smaller() {
     for records in [20, 100, 10_000] {
-        let text = text(records);
+        let text = invocation(text(records));
         let message = text.encode(Compression::Auto);
         assert!(is_compressed(&message), "{records} records");
         assert!(message.len() < text.encoded_len() * 7 / 8);
@@ -42,7 +42,7 @@ fn auto_compresses_what_becomes_clearly_smaller() {
 #[test]
 fn auto_leaves_what_does_not_become_smaller() {
     for records in [20, 100, 10_000] {
-        let noise = noise(records);
+        let noise = invocation(noise(records));
         assert_eq!(noise.encode(Compression::Auto), noise.encode(Compression::None));
     }
 }
@@ -56,14 +56,14 @@ fn auto_leaves_what_is_small_anyway() {
 #[test]
 fn auto_looks_at_more_than_the_beginning() {
     // Text first, but nine tenths are noise: together it isn't worth it.
-    let parts = [text(1_000).batch, noise(12_000).batch];
-    let mixed = Invocation { batch: Batch::concat(&parts).unwrap(), ..samples::invocation() };
+    let mixed = Column::concat(&[&text(1_000), &noise(12_000)]).unwrap();
+    let mixed = invocation(mixed);
     assert!(!is_compressed(&mixed.encode(Compression::Auto)));
 }
 
 #[test]
 fn lz4_compresses_even_what_becomes_larger() {
-    let noise = noise(100);
+    let noise = invocation(noise(100));
     let message = noise.encode(Compression::Lz4);
     assert!(is_compressed(&message));
     assert_eq!(Invocation::decode(message, &Limits::default()), Ok(noise));

@@ -5,9 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use overspill_protocol::{Compression, Invocation, Limits, Reply, WireError, wire};
 use rand::RngExt as _;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use crate::messages;
+use crate::common::{reseal, rng};
 use crate::samples::{invocation, reply};
 
 fn decode_invocation(message: impl Into<Bytes>) -> Result<Invocation, WireError> {
@@ -16,19 +15,6 @@ fn decode_invocation(message: impl Into<Bytes>) -> Result<Invocation, WireError>
 
 fn decode_reply(message: impl Into<Bytes>) -> Result<Reply, WireError> {
     Reply::decode(message.into(), &Limits::default())
-}
-
-/// Makes the checksum right again, and the lengths too, so that a change to the body is looked at.
-fn reseal(mut message: Vec<u8>) -> Vec<u8> {
-    let stored = (message.len() - 40) as u64;
-    message[16..24].copy_from_slice(&stored.to_le_bytes());
-    if message[7] == 0 {
-        message[24..32].copy_from_slice(&stored.to_le_bytes());
-    }
-    let (header, body) = message.split_at_mut(40);
-    let checksum = xxh3_64_with_seed(body, xxh3_64(&header[..32]));
-    header[32..].copy_from_slice(&checksum.to_le_bytes());
-    message
 }
 
 /// The body of the message, plain, with eight bytes at `at` replaced.
@@ -81,20 +67,20 @@ fn a_body_cut_short_under_a_right_checksum_is_refused() {
 
 #[test]
 fn a_body_changed_under_a_right_checksum_is_refused_or_has_one_form() {
-    let mut rng = messages::rng(1);
+    let mut random = rng(1);
     let (invocation, reply) =
         (invocation().encode(Compression::None), reply().encode(Compression::None));
     for _ in 0..20_000 {
         let mut changed = invocation.to_vec();
-        let at = rng.random_range(40..changed.len());
-        changed[at] = rng.random();
+        let at = random.random_range(40..changed.len());
+        changed[at] = random.random();
         let changed = reseal(changed);
         if let Ok(decoded) = decode_invocation(changed.clone()) {
             assert_eq!(decoded.encode(Compression::None), changed);
         }
         let mut changed = reply.to_vec();
-        let at = rng.random_range(40..changed.len());
-        changed[at] = rng.random();
+        let at = random.random_range(40..changed.len());
+        changed[at] = random.random();
         let changed = reseal(changed);
         if let Ok(decoded) = decode_reply(changed.clone()) {
             assert_eq!(decoded.encode(Compression::None), changed);
@@ -104,13 +90,13 @@ fn a_body_changed_under_a_right_checksum_is_refused_or_has_one_form() {
 
 #[test]
 fn random_bytes_are_refused() {
-    let mut rng = messages::rng(2);
+    let mut random = rng(2);
     for _ in 0..10_000 {
-        let bytes: Vec<u8> = (0..rng.random_range(0..200)).map(|_| rng.random()).collect();
+        let bytes: Vec<u8> = (0..random.random_range(0..200)).map(|_| random.random()).collect();
         assert!(decode_invocation(bytes.clone()).is_err());
         let mut message = invocation().encode(Compression::None)[..40].to_vec();
-        message[6] = rng.random_range(1..8);
-        message[7] = rng.random_range(0..2);
+        message[6] = random.random_range(1..9);
+        message[7] = random.random_range(0..2);
         message.extend(bytes);
         let message = reseal(message);
         // A body without columns may be right by chance; what counts is that nothing panics.
@@ -123,12 +109,12 @@ fn random_bytes_are_refused() {
 #[test]
 fn another_version_is_named_with_the_versions_that_are_understood() {
     let mut message = invocation().encode(Compression::None).to_vec();
-    message[4] = 2;
+    message[4] = 3;
     let error = decode_invocation(message.clone()).unwrap_err();
-    assert_eq!(error, WireError::Version { found: 2 });
-    assert!(error.to_string().contains("`version` is 2, and this build understands 1 to 1"));
+    assert_eq!(error, WireError::Version { found: 3 });
+    assert!(error.to_string().contains("`version` is 3, and this build understands 2 to 2"));
     // Even if a newer header should be shorter than ours.
-    assert_eq!(decode_invocation(message[..6].to_vec()), Err(WireError::Version { found: 2 }));
+    assert_eq!(decode_invocation(message[..6].to_vec()), Err(WireError::Version { found: 3 }));
     assert_eq!(wire::message_id(&message), None);
 }
 
@@ -145,11 +131,11 @@ fn a_reply_is_no_invocation_and_the_reverse() {
     let error = decode_invocation(reply().encode(Compression::None)).unwrap_err();
     assert_eq!(error, WireError::Kind { found: 3, expected: "1 (an invocation)" });
     let error = decode_reply(invocation().encode(Compression::None)).unwrap_err();
-    assert_eq!(error, WireError::Kind { found: 1, expected: "2 to 7 (a reply)" });
+    assert_eq!(error, WireError::Kind { found: 1, expected: "2 to 8 (a reply)" });
     let mut message = invocation().encode(Compression::None).to_vec();
-    message[6] = 8;
+    message[6] = 9;
     let error = decode_invocation(reseal(message)).unwrap_err();
-    assert_eq!(error, WireError::Kind { found: 8, expected: "1 to 7" });
+    assert_eq!(error, WireError::Kind { found: 9, expected: "1 to 8" });
 }
 
 #[test]
@@ -159,25 +145,27 @@ fn an_error_names_the_field() {
     for (at, number, expected) in [
         (48, 1_000_000_000, "`deadline` is 1000000000, expected less than 1,000,000,000"),
         (48, 1 << 32, "the padding after `deadline` is not zero"),
-        (64, 1_025, "`settings` is 1025, over the receiver's limit `max_settings` of 1024"),
-        (64, 1_024, "the message ends inside `settings`"),
-        (72, 17, "`settings_text` is 17 bytes, expected 18"),
-        (80, 4, "`columns` is 4, expected 0 (none), 1 (keys), 2 (timestamps) or 3 (both)"),
-        (80, 2, "`keys_data` is 4 bytes, expected 0"),
+        (104, 1_025, "`settings` is 1025, over the receiver's limit `max_settings` of 1024"),
+        (104, 1_024, "the message ends inside `settings`"),
+        (112, 17, "`settings_text` is 17 bytes, expected 18"),
+        (72, 1_000_000_000, "`call_deadline` is 1000000000, expected less than 1,000,000,000"),
+        (176, 3, "`work` is 3, expected 0 (flatmap), 1 (keyed) or 2 (accumulate)"),
+        (184, 4, "`columns` is 4, expected 0 (none), 1 (keys), 2 (timestamps) or 3 (both)"),
+        (184, 2, "`keys_data` is 4 bytes, expected 0"),
         (
-            88,
+            192,
             u64::MAX,
             "`records` is 18446744073709551615, over the receiver's limit `max_records`",
         ),
-        (88, 1_000, "the message ends inside `values.offsets`"),
-        (96, u64::MAX, "the message ends inside `values.data`"),
-        (112, u64::MAX, "`settings_text` is 18 bytes, expected 18446744073709551615"),
-        (144, u64::MAX, "`settings_text` is not UTF-8 from its byte 0 on"),
-        (160, 0xff << 56, "the padding after `settings_text` is not zero"),
-        (168, 1, "column `values`: the first string begins at byte 1, expected 0"),
-        (176, 3 << 32, "column `values`: string 1 ends at byte 0, before it begins at byte 3"),
-        (184, 12, "column `values`: the last string ends at byte 12, but there are 11 bytes"),
-        (184, 11 | 1 << 32, "the padding after `values.offsets` is not zero"),
+        (192, 1_000, "the message ends inside `values.offsets`"),
+        (200, u64::MAX, "the message ends inside `values.data`"),
+        (120, u64::MAX, "`settings_text` is 18 bytes, expected 18446744073709551615"),
+        (152, u64::MAX, "`settings_text` is not UTF-8 from its byte 0 on"),
+        (168, 0xff << 56, "the padding after `settings_text` is not zero"),
+        (216, 1, "column `values`: the first string begins at byte 1, expected 0"),
+        (224, 3 << 32, "column `values`: string 1 ends at byte 0, before it begins at byte 3"),
+        (232, 12, "column `values`: the last string ends at byte 12, but there are 11 bytes"),
+        (232, 11 | 1 << 32, "the padding after `values.offsets` is not zero"),
     ] {
         let error = decode_invocation(with_u64(&message, at, number)).unwrap_err().to_string();
         assert!(error.contains(expected), "byte {at}: {error}");
@@ -185,18 +173,19 @@ fn an_error_names_the_field() {
     let message = reply().encode(Compression::None);
     for (at, number, expected) in [
         (8, 2 << 32, "`cold` is 2, expected 0 or 1"),
-        (24, 1 << 25, "`inputs` is 33554432, over the receiver's limit `max_records`"),
-        (32, 5, "`rejected` is 5, expected at most one rejection an input record"),
-        (40, 20, "`reasons_data` is 20 bytes, expected 19"),
-        (88, 1 | 5 << 32, "column `values`: the last string ends at byte 5, but there are 3"),
-        (104, 2 | 1 << 32, "input record 1 is said to end its output at 1, before it begins at 2"),
-        (112, 3 | 4 << 32, "`ends` covers 4 output records, but there are 3"),
-        (120, 1 | 9 << 32, "`cause` is 9, expected 0 to 6"),
-        (120, 0, "record 0 was rejected, and yet it made 2 output records"),
-        (128, 30, "`reason_end` is 30, expected between"),
-        (136, 1, "rejection of record 1 comes after that of record 1"),
-        (136, 4, "record 4 was rejected, but there are only 4 input records"),
-        (152, 0xff, "`reasons` is not UTF-8 from its byte 0 on"),
+        (24, 3, "`answer` is 3, expected 0 (flatmap), 1 (keyed) or 2 (accumulate)"),
+        (32, 1 << 25, "`inputs` is 33554432, over the receiver's limit `max_records`"),
+        (40, 5, "`rejected` is 5, expected at most one rejection an input record"),
+        (48, 20, "`reasons_data` is 20 bytes, expected 19"),
+        (96, 1 | 5 << 32, "column `values`: the last string ends at byte 5, but there are 3"),
+        (112, 2 | 1 << 32, "input record 1 is said to end its output at 1, before it begins at 2"),
+        (120, 3 | 4 << 32, "`ends` covers 4 output records, but there are 3"),
+        (128, 1 | 9 << 32, "`cause` is 9, expected 0 to 6"),
+        (128, 0, "record 0 was rejected, and yet it made 2 output records"),
+        (136, 30, "`reason_end` is 30, expected between"),
+        (144, 1, "rejection of record 1 comes after that of record 1"),
+        (144, 4, "record 4 was rejected, but there are only 4 input records"),
+        (160, 0xff, "`reasons` is not UTF-8 from its byte 0 on"),
     ] {
         let error = decode_reply(with_u64(&message, at, number)).unwrap_err().to_string();
         assert!(error.contains(expected), "byte {at}: {error}");
@@ -216,8 +205,13 @@ fn a_limit_is_named_with_what_was_found() {
     let invocation = invocation();
     let message = invocation.encode(Compression::None);
     let len = message.len();
-    let roomy =
-        Limits { max_message: len, max_uncompressed: len - 40, max_records: 4, max_settings: 2 };
+    let roomy = Limits {
+        max_message: len,
+        max_uncompressed: len - 40,
+        max_records: 4,
+        max_settings: 2,
+        max_steps: 0,
+    };
     assert_eq!(Invocation::decode(message.clone(), &roomy), Ok(invocation));
     for (limits, expected) in [
         (Limits { max_message: len - 1, ..roomy }, ("message", "max_message", len)),

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
+#[path = "../common/mod.rs"]
+mod common;
 mod compression;
 mod damage;
 mod format;

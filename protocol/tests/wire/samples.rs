@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use overspill_protocol::{
-    Batch, Cause, Column, Digest, Emission, Invocation, Rejection, Reply, Report,
+    Batch, CallLimits, Cause, Column, Digest, Emission, Invocation, Rejection, Reply, Report,
+    Response,
 };
 
 pub(crate) fn invocation() -> Invocation {
@@ -16,8 +17,15 @@ pub(crate) fn invocation() -> Invocation {
         processing_time: -1,
         deadline: Duration::from_millis(1_500),
         max_reply: 6 << 20,
-        batch: Batch::new(values, Some(keys), Some(vec![1, -2, i64::MIN, i64::MAX].into()))
-            .unwrap(),
+        limits: CallLimits {
+            deadline: Duration::from_millis(250),
+            memory: 64 << 20,
+            output: 8 << 20,
+            state: 1 << 16,
+        },
+        work: Batch::new(values, Some(keys), Some(vec![1, -2, i64::MIN, i64::MAX].into()))
+            .unwrap()
+            .into(),
     }
 }
 
@@ -30,5 +38,5 @@ pub(crate) fn reply() -> Reply {
         vec![rejection(1, Cause::Operator, "no UTF-8"), rejection(3, Cause::Trap, "unreachable")],
     );
     let report = Report { compute: Duration::from_micros(7), cold: true, memory: 1 << 20 };
-    Reply::Partial { id: 9, emission: emission.unwrap(), report }
+    Reply::Partial { id: 9, answer: Response::FlatMap(emission.unwrap()), report }
 }

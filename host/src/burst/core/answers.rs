@@ -12,7 +12,8 @@ use super::super::part::{Attempt, Stage};
 use super::super::queue::{Class, Place};
 use super::Core;
 
-/// How often a part may meet runners that lack the module before that counts as a failure.
+/// How often a part may meet runners that lack the module, or a state that was left out, before
+/// that counts as a failure.
 const MODULE_REQUESTS: u32 = 4;
 /// How often a part may be turned away before only local lanes may have it.
 const THROTTLES: u32 = 16;
@@ -21,6 +22,7 @@ const THROTTLES: u32 = 16;
 enum Failure {
     Throttled(Option<Duration>),
     LacksModule,
+    LacksState,
     Retryable(String),
     Final(String),
 }
@@ -51,6 +53,7 @@ impl<W: Work> Core<W> {
         let failure = match outcome {
             Outcome::Done(answer) => return self.accept(id, &attempt, answer),
             Outcome::NeedModule => Failure::LacksModule,
+            Outcome::NeedState => Failure::LacksState,
             Outcome::Overloaded { retry_after } => Failure::Throttled(retry_after),
             Outcome::Lost { reason } | Outcome::Failed { reason, retryable: true } => {
                 Failure::Retryable(reason)
@@ -254,6 +257,7 @@ impl<W: Work> Core<W> {
             Failure::Retryable(reason) | Failure::Final(reason) => reason,
             Failure::Throttled(_) => "the lane turned it away".into(),
             Failure::LacksModule => "the lane lacks the module".into(),
+            Failure::LacksState => "the lane lacks a state".into(),
         };
         let reason = format!(
             "local lanes failed {} times at records {} to {} of batch {}, the last time local \
@@ -313,6 +317,20 @@ impl<W: Work> Core<W> {
                     if orphaned {
                         let class = part.class();
                         target.module_wanted.push_back(place);
+                        self.requeue(place, class);
+                    }
+                    return;
+                }
+                part.target_failures += 1;
+                part.local_only |= part.target_failures >= most;
+            }
+            Failure::LacksState => {
+                target.breaker.undecided(now, id);
+                let Some(part) = part else { return };
+                part.module_requests += 1;
+                if part.module_requests < MODULE_REQUESTS {
+                    if orphaned {
+                        let class = part.class();
                         self.requeue(place, class);
                     }
                     return;

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use metrics::Histogram;
-use overspill_protocol::{Digest, Invocation};
+use overspill_operator_runtime::Limits;
+use overspill_protocol::{CallLimits, Digest, Invocation, Response};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -94,6 +95,12 @@ impl Meter {
     }
 }
 
+/// What a runner may let a guest call use: what the local lanes let it use.
+pub(super) fn call_limits(limits: Limits) -> CallLimits {
+    let Limits { deadline, memory, output, .. } = limits;
+    CallLimits { deadline, memory, output, ..CallLimits::default() }
+}
+
 /// A target as one operator uses it.
 #[derive(Clone)]
 pub(super) struct OffloadTarget {
@@ -118,6 +125,7 @@ struct Remote {
     spent: Arc<Mutex<Vec<f64>>>,
     module: Digest,
     settings: Vec<(String, String)>,
+    limits: CallLimits,
     events: Sender<Event<OperatorAnswer>>,
 }
 
@@ -133,6 +141,7 @@ impl OffloadLanes {
         targets: Vec<OffloadTarget>,
         module: Digest,
         settings: Vec<(String, String)>,
+        limits: CallLimits,
         events: Sender<Event<OperatorAnswer>>,
     ) -> Self {
         for (number, OffloadTarget { target, .. }) in targets.iter().enumerate() {
@@ -154,6 +163,7 @@ impl OffloadLanes {
             targets,
             module,
             settings,
+            limits,
             events,
         };
         Self { remote: Some(remote), under_way: HashMap::new() }
@@ -220,13 +230,29 @@ impl Remote {
             processing_time: work.processing_time,
             deadline: deadline.saturating_duration_since(Instant::now()),
             max_reply: MAX_REPLY.min(target.max_payload()),
-            batch: work.batch.clone(),
+            limits: self.limits,
+            work: work.batch.clone().into(),
         };
         async move {
-            let answered = target.invoke(Call { attempt, invocation, with_module, deadline }).await;
+            let answered = target
+                .invoke(Call { attempt, invocation, with_module, deadline, prefer: None })
+                .await;
             latency.record(answered.round_trip.as_secs_f64());
-            let outcome =
-                answered.outcome.map(|emission| OperatorAnswer::new(emission, &work.batch, true));
+            let outcome = match answered.outcome {
+                Outcome::Done(Response::FlatMap(emission)) => {
+                    Outcome::Done(OperatorAnswer::new(emission, &work.batch, true))
+                }
+                // A target has seen to it that the answer is of the kind that was asked for.
+                Outcome::Done(_) => {
+                    let reason = "the answer is of another kind than the work".to_owned();
+                    Outcome::Failed { reason, retryable: false }
+                }
+                Outcome::NeedModule => Outcome::NeedModule,
+                Outcome::NeedState => Outcome::NeedState,
+                Outcome::Overloaded { retry_after } => Outcome::Overloaded { retry_after },
+                Outcome::Lost { reason } => Outcome::Lost { reason },
+                Outcome::Failed { reason, retryable } => Outcome::Failed { reason, retryable },
+            };
             if price != Price::default() {
                 let ran = matches!(outcome, Outcome::Done(_) | Outcome::Lost { .. });
                 let cost = price.call

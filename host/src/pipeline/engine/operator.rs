@@ -10,7 +10,7 @@ use overspill_operator_runtime::{Limits, Pool, Runtime};
 
 use super::failure::EngineError;
 use super::local_lane::{LaneOptions, LocalLane};
-use super::offload::{OffloadLanes, OffloadTarget, OffloadThread};
+use super::offload::{self, OffloadLanes, OffloadTarget, OffloadThread};
 use super::stage::Stage;
 use super::stage_progress::{Counters, Published};
 use super::targets;
@@ -146,6 +146,7 @@ impl Prepared {
                 self.targets.clone(),
                 self.pool.operator().digest(),
                 self.definition.settings.clone(),
+                offload::call_limits(self.pool.limits()),
                 events,
             ),
             _ => OffloadLanes::none(),

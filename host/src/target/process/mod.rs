@@ -16,12 +16,13 @@ mod supervisor;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use overspill_protocol::Compression;
 
 use self::supervisor::{Lease, Supervisor};
-use super::answer::{self, Asked, Meaning};
+use super::answer::{self, Asked};
+use super::attempt::{Ended, Notes, until_deadline};
 use super::{Answered, BoxFuture, Call, Module, Observer, Target, TargetError};
 use crate::burst::Outcome;
 
@@ -118,10 +119,10 @@ impl Process {
         Ok(Self { options, supervisor })
     }
 
-    async fn attempt(&self, call: &Call) -> (Meaning, u64, u64, bool) {
-        let waited = match self.supervisor.lease().await {
+    async fn attempt(&self, call: &Call, notes: &Notes) -> Ended {
+        let waited = match self.supervisor.lease(call.prefer).await {
             Ok(leased) => leased,
-            Err(outcome) => return (outcome.into(), 0, 0, false),
+            Err(outcome) => return outcome.into(),
         };
         let Lease { runner, first, .. } = &waited;
         if call.with_module
@@ -130,28 +131,25 @@ impl Process {
             if matches!(outcome, Outcome::Lost { .. }) {
                 self.supervisor.distrust(runner);
             }
-            return (outcome.into(), 0, 0, *first);
+            return Ended { first: *first, ..outcome.into() };
         }
         // On one machine the bytes cost nothing to carry.
         let message = call.invocation.encode(Compression::None);
-        let bytes_out = message.len() as u64;
-        let asked = Asked {
-            id: call.invocation.id,
-            module: call.invocation.module,
-            records: call.invocation.batch.len(),
-            max_reply: call.invocation.max_reply,
-        };
+        notes.sends(message.len());
+        let asked = Asked::from(&call.invocation);
         let limit = asked.max_reply.max(SMALLEST_ANSWER);
         match runner.invoke(message, limit).await {
-            Ok(received) => {
-                let bytes_in = received.body.len() as u64;
-                (answer::to_invocation(asked, &received), bytes_out, bytes_in, *first)
-            }
+            Ok(received) => Ended {
+                meaning: answer::to_invocation(asked, &received),
+                bytes_in: received.body.len() as u64,
+                first: *first,
+                runner: Some(runner.id.into()),
+            },
             Err(outcome) => {
                 if matches!(outcome, Outcome::Lost { .. }) {
                     self.supervisor.distrust(runner);
                 }
-                (outcome.into(), bytes_out, 0, *first)
+                Ended { first: *first, ..outcome.into() }
             }
         }
     }
@@ -175,20 +173,8 @@ impl Target for Process {
 
     fn invoke(&self, call: Call) -> BoxFuture<'_, Answered> {
         Box::pin(async move {
-            let begun = Instant::now();
-            let deadline = tokio::time::Instant::from_std(call.deadline);
-            let attempt = self.attempt(&call);
-            let (meaning, bytes_out, bytes_in, first) =
-                match tokio::time::timeout_at(deadline, attempt).await {
-                    Ok(answered) => answered,
-                    Err(_) => {
-                        let reason = "no answer in time".to_owned();
-                        (Outcome::Lost { reason }.into(), 0, 0, false)
-                    }
-                };
-            let Meaning { outcome, cold, compute } = meaning;
-            let round_trip = begun.elapsed();
-            Answered { outcome, round_trip, cold: cold || first, bytes_out, bytes_in, compute }
+            let notes = Notes::default();
+            until_deadline(&call, &notes, self.attempt(&call, &notes)).await
         })
     }
 

@@ -13,7 +13,7 @@ use hyper::client::conn::http1;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Request, Response};
 use hyper_util::rt::TokioIo;
-use overspill_protocol::Emission;
+use overspill_protocol::Response as Answer;
 use serde::Deserialize;
 use socket2::SockRef;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
@@ -184,12 +184,12 @@ impl Runner {
         &self,
         message: Bytes,
         limit: usize,
-    ) -> Result<Received, Outcome<Emission>> {
+    ) -> Result<Received, Outcome<Answer>> {
         self.exchange(Method::POST, "/v1/invoke", message, limit).await
     }
 
     /// Sends the component, unless it was sent before.
-    pub(super) async fn ensure_uploaded(&self, module: &Module) -> Result<(), Outcome<Emission>> {
+    pub(super) async fn ensure_uploaded(&self, module: &Module) -> Result<(), Outcome<Answer>> {
         let mut uploaded = self.uploaded.lock().await;
         if *uploaded {
             return Ok(());
@@ -212,7 +212,7 @@ impl Runner {
         path: &str,
         body: Bytes,
         limit: usize,
-    ) -> Result<Received, Outcome<Emission>> {
+    ) -> Result<Received, Outcome<Answer>> {
         let lost = |reason: String| Outcome::Lost { reason };
         let mut connection = self.take().await.map_err(lost)?;
         let request = Request::builder()

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use overspill_protocol::Emission;
+use overspill_protocol::Response;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -280,9 +280,9 @@ impl Supervisor {
         shared.changed.notify_waiters();
     }
 
-    /// The least busy runner, with a place for one call. Waits for one that is being started, and
+    /// The runner that is preferred, or else the least busy one, with a place for one call. Waits for one that is being started, and
     /// starts the first if there is none. `Err`: the outcome of the call.
-    pub(super) async fn lease(&self) -> Result<Lease, Outcome<Emission>> {
+    pub(super) async fn lease(&self, prefer: Option<u64>) -> Result<Lease, Outcome<Response>> {
         let shared = &self.0;
         let mut waiting: Option<Waiting<'_>> = None;
         loop {
@@ -295,11 +295,11 @@ impl Supervisor {
                     let reason = "the target is shutting down".to_owned();
                     return Err(Outcome::Failed { reason, retryable: false });
                 }
-                let least =
-                    state.up.iter().min_by_key(|runner| runner.calls.load(Ordering::Acquire));
-                if let Some(runner) = least
-                    && runner.calls.load(Ordering::Acquire) < shared.options.slots
-                {
+                let calls = |runner: &&Arc<Runner>| runner.calls.load(Ordering::Acquire);
+                let has_room = |runner: &&Arc<Runner>| calls(runner) < shared.options.slots;
+                let preferred = state.up.iter().find(|runner| Some(runner.id.into()) == prefer);
+                let least = || state.up.iter().min_by_key(calls).filter(has_room);
+                if let Some(runner) = preferred.filter(has_room).or_else(least) {
                     let runner = Arc::clone(runner);
                     runner.calls.fetch_add(1, Ordering::AcqRel);
                     let first = !runner.used.swap(true, Ordering::AcqRel);
