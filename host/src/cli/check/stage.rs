@@ -22,6 +22,7 @@ pub(super) fn source_kind(source: &SourceDefinition) -> String {
             NexmarkEvents::Auction => "Nexmark auctions".to_owned(),
             NexmarkEvents::Bid => "Nexmark bids".to_owned(),
         },
+        SourceKind::Ysb { .. } => "advertising events of the Yahoo Streaming Benchmark".to_owned(),
     }
 }
 

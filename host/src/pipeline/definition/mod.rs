@@ -20,6 +20,7 @@ pub use problem::{Place, Problem, Problems};
 pub use sink::{RecordFormat, SinkDefinition, SinkKind};
 pub use source::{
     BatchDefinition, Input, NexmarkEvents, SourceDefinition, SourceKind, WatermarkDefinition,
+    YsbFormat,
 };
 pub use state::StateDefinition;
 pub use target::{Price, TargetDefinition, TargetKind, TokenSource};

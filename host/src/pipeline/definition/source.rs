@@ -9,6 +9,7 @@ use super::read::Fields;
 use super::tree::Value;
 use super::units::{MILLISECOND, SECOND, YEAR};
 use super::wiring::Stage;
+use crate::pipeline::source::nexmark::GROUP_STRIDE;
 use crate::pipeline::source::rate::RateProfile;
 
 /// A source stage.
@@ -84,7 +85,31 @@ pub enum SourceKind {
         seed: u64,
         /// Events per second of event time, which sets how far apart their times are.
         event_time_rate: u64,
+        /// Events whose order is mixed, group after group; 1 leaves them in order of time.
+        out_of_order_group_size: u64,
     },
+    /// The generator of the Yahoo Streaming Benchmark.
+    Ysb {
+        /// How many events it makes; absent: no end.
+        events: Option<u64>,
+        /// Which stream of events, campaigns and advertisements.
+        seed: u64,
+        /// Events per second of event time.
+        event_time_rate: u64,
+        /// Whether event times stray by 50 ms, and one in 100,000 by up to a minute.
+        skew: bool,
+        /// How an event is written.
+        format: YsbFormat,
+    },
+}
+
+/// How events of the Yahoo Streaming Benchmark are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum YsbFormat {
+    /// As JSON objects, which is the benchmark's own form.
+    Json,
+    /// As 62 bytes, to measure without parsing.
+    Binary,
 }
 
 /// Where a source reads.
@@ -139,9 +164,10 @@ pub(super) fn source(fields: Fields<'_, '_>, default: &str) -> (Option<SourceDef
     let name = fields.name(default);
     let stage = Stage::source(&fields, &name);
     if !fields.has("kind") {
-        fields.missing("kind", "it can be \"lines\", \"ndjson\", \"nexmark\"");
+        fields.missing("kind", "it can be \"lines\", \"ndjson\", \"nexmark\", \"ysb\"");
     }
-    let kind = fields.choice("kind", &[("lines", 0), ("ndjson", 1), ("nexmark", 2)]);
+    let kinds = [("lines", 0), ("ndjson", 1), ("nexmark", 2), ("ysb", 3)];
+    let kind = fields.choice("kind", &kinds);
     let kind = kind.and_then(|kind| match kind {
         0 => Some(SourceKind::Lines { input: input(&fields)?, repeat: repeat(&fields) }),
         1 => Some(SourceKind::Ndjson {
@@ -150,22 +176,8 @@ pub(super) fn source(fields: Fields<'_, '_>, default: &str) -> (Option<SourceDef
             key_field: fields.json_field("key_field"),
             time_field: fields.json_field("time_field"),
         }),
-        _ => Some(SourceKind::Nexmark {
-            events: fields.integer("events", 0..=i64::MAX as u64),
-            only: fields
-                .choice(
-                    "only",
-                    &[
-                        ("all", NexmarkEvents::All),
-                        ("person", NexmarkEvents::Person),
-                        ("auction", NexmarkEvents::Auction),
-                        ("bid", NexmarkEvents::Bid),
-                    ],
-                )
-                .unwrap_or(NexmarkEvents::All),
-            seed: fields.integer("seed", 0..=i64::MAX as u64).unwrap_or(0),
-            event_time_rate: fields.integer("event_time_rate", 1..=1_000_000).unwrap_or(10_000),
-        }),
+        2 => Some(nexmark(&fields)),
+        _ => Some(ysb(&fields)),
     });
     let rate = rate::rate(&fields);
     let duration = fields.duration("duration", MILLISECOND..=YEAR);
@@ -179,6 +191,42 @@ pub(super) fn source(fields: Fields<'_, '_>, default: &str) -> (Option<SourceDef
     let definition =
         kind.map(|kind| SourceDefinition { name, kind, rate, duration, batch, watermark });
     (definition, stage)
+}
+
+fn nexmark(fields: &Fields<'_, '_>) -> SourceKind {
+    let only = [
+        ("all", NexmarkEvents::All),
+        ("person", NexmarkEvents::Person),
+        ("auction", NexmarkEvents::Auction),
+        ("bid", NexmarkEvents::Bid),
+    ];
+    let group = fields.integer("out_of_order_group_size", 1..=1_000_000).unwrap_or(1);
+    if group % GROUP_STRIDE == 0 {
+        fields.report(
+            ErrorCode::BAD_VALUE,
+            "out_of_order_group_size",
+            format!("a group of {group} events can't be mixed"),
+            format!("take a number that is no multiple of {GROUP_STRIDE}"),
+        );
+    }
+    SourceKind::Nexmark {
+        events: fields.integer("events", 0..=i64::MAX as u64),
+        only: fields.choice("only", &only).unwrap_or(NexmarkEvents::All),
+        seed: fields.integer("seed", 0..=i64::MAX as u64).unwrap_or(0),
+        event_time_rate: fields.integer("event_time_rate", 1..=1_000_000).unwrap_or(10_000),
+        out_of_order_group_size: group,
+    }
+}
+
+fn ysb(fields: &Fields<'_, '_>) -> SourceKind {
+    let formats = [("json", YsbFormat::Json), ("binary", YsbFormat::Binary)];
+    SourceKind::Ysb {
+        events: fields.integer("events", 0..=i64::MAX as u64),
+        seed: fields.integer("seed", 0..=i64::MAX as u64).unwrap_or(0),
+        event_time_rate: fields.integer("event_time_rate", 1..=1_000_000_000).unwrap_or(10_000),
+        skew: fields.boolean("skew").unwrap_or(false),
+        format: fields.choice("format", &formats).unwrap_or(YsbFormat::Json),
+    }
 }
 
 fn input(fields: &Fields<'_, '_>) -> Option<Input> {

@@ -10,6 +10,16 @@ use super::tree::Value;
 use super::units;
 
 impl Fields<'_, '_> {
+    pub(super) fn boolean(&self, key: &'static str) -> Option<bool> {
+        match &self.node(key)?.value {
+            Value::Boolean(boolean) => Some(*boolean),
+            other => {
+                self.wrong_type(key, other, "true or false");
+                None
+            }
+        }
+    }
+
     pub(super) fn duration(
         &self,
         key: &'static str,

@@ -11,20 +11,23 @@ use overspill_protocol::Batch;
 
 use self::json_record::{Field, JsonFields};
 use self::lines::LineSource;
-use self::nexmark::NexmarkSource;
+use self::nexmark::{Events, NexmarkSource};
 use self::rate::RateSchedule;
+use self::ysb::{YsbEvents, YsbSource};
 use super::definition::{SourceDefinition, SourceKind};
 use super::envelope::DueTimes;
 use super::run_clock::{RunClock, StopSignal};
 use crate::burst::Time;
 
+mod java_random;
 mod json_record;
 mod line_reader;
 mod lines;
-mod nexmark;
+pub(super) mod nexmark;
 mod pacer;
 pub mod rate;
 pub(in crate::pipeline) mod time_text;
+mod ysb;
 
 /// A stream of batches.
 pub trait Source: Send {
@@ -160,8 +163,14 @@ pub fn open(
             let json = JsonFields { key: field(key_field), time: field(time_field) };
             Box::new(LineSource::open(definition, input, *repeat, Some(json), clock)?)
         }
-        SourceKind::Nexmark { events, only, seed, event_time_rate } => {
-            Box::new(NexmarkSource::new(definition, *events, *only, *seed, *event_time_rate, clock))
+        SourceKind::Nexmark { events, only, seed, event_time_rate, out_of_order_group_size } => {
+            let made = Events::new(*seed, *event_time_rate);
+            let group = *out_of_order_group_size;
+            Box::new(NexmarkSource::new(definition, *events, *only, made, group, clock))
+        }
+        SourceKind::Ysb { events, seed, event_time_rate, skew, format } => {
+            let made = YsbEvents::new(*seed, *event_time_rate, *skew, *format);
+            Box::new(YsbSource::new(definition, *events, made, clock))
         }
     })
 }

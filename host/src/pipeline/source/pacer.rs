@@ -123,6 +123,7 @@ mod tests {
             only: NexmarkEvents::All,
             seed: 0,
             event_time_rate: 10_000,
+            out_of_order_group_size: 1,
         };
         SourceDefinition {
             rate: rate.map(RateProfile::constant),

@@ -2,8 +2,8 @@
 
 use std::cell::OnceCell;
 
-use super::java_random::JavaRandom;
 use super::text;
+use crate::pipeline::source::java_random::JavaRandom;
 
 /// How many ordinary channels there are.
 const CHANNELS: i32 = 10_000;

@@ -5,8 +5,8 @@ use super::ids::{
     AUCTIONS, FIRST_ID, Kind, ROUND, RUNNING_AUCTIONS, hot_auction, hot_bidder, hot_seller,
     last_auction, last_person, some_auction, some_person,
 };
-use super::java_random::JavaRandom;
 use super::text;
+use crate::pipeline::source::java_random::JavaRandom;
 use crate::pipeline::source::time_text;
 
 /// 2015-07-15T00:00:00 UTC in milliseconds: when event 0 happens.
@@ -42,7 +42,7 @@ const CITIES: [&str; 10] = [
 const STATES: [&str; 6] = ["AZ", "CA", "ID", "OR", "WA", "WY"];
 
 /// Makes events.
-pub(super) struct Events {
+pub(in crate::pipeline) struct Events {
     seed: u64,
     /// Microseconds of event time from one event to the next.
     spacing: u64,
@@ -51,7 +51,7 @@ pub(super) struct Events {
 
 impl Events {
     /// Events of stream `seed`, so many per second of event time.
-    pub(super) fn new(seed: u64, event_time_rate: u64) -> Self {
+    pub(in crate::pipeline) fn new(seed: u64, event_time_rate: u64) -> Self {
         // Spread by the golden ratio, so that the events of two seeds have little in common.
         let seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         // As Beam has it: a whole number of microseconds, half a microsecond rounded up.

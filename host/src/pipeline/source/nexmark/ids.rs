@@ -3,7 +3,7 @@
 //! Events come in rounds of 50: 1 person, then 3 auctions, then 46 bids. Ids here are counted
 //! from 0; the first id of an event is 1,000.
 
-use super::java_random::JavaRandom;
+use crate::pipeline::source::java_random::JavaRandom;
 
 /// Events of a round.
 pub(super) const ROUND: u64 = 50;
@@ -19,6 +19,9 @@ pub(super) const RUNNING_AUCTIONS: u64 = 100;
 const LEAD: u64 = 10;
 /// One in so many people and auctions may be a hot one.
 const HOT_SPACING: u64 = 100;
+
+/// How far apart the events that follow each other in a mixed group are, a prime number.
+pub(in crate::pipeline) const GROUP_STRIDE: u64 = 953;
 
 /// What an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +58,13 @@ impl Kind {
         };
         index / self.per_round() * ROUND + first + index % self.per_round()
     }
+}
+
+/// The event that comes as the `index`th, when those of each `group` come in an order of their
+/// own. A multiple of 953 would repeat some: the
+/// definition of the source rules it out.
+pub(super) fn disordered(index: u64, group: u64) -> u64 {
+    index - index % group + index % group * GROUP_STRIDE % group
 }
 
 /// The newest person at an event.
@@ -109,6 +119,19 @@ mod tests {
             let all: Vec<u64> = (0..500).filter(|event| Kind::of(*event) == kind).collect();
             let nth: Vec<u64> = (0..all.len() as u64).map(|index| kind.nth(index)).collect();
             assert_eq!(nth, all);
+        }
+    }
+
+    #[test]
+    fn a_mixed_group_has_each_of_its_events_once() {
+        for group in [1, 2, 10, 1_000, 4_096] {
+            let mut events: Vec<u64> = (0..3 * group).map(|i| disordered(i, group)).collect();
+            assert!(group < 3 || !events.is_sorted());
+            for (number, events) in events.chunks_mut(group as usize).enumerate() {
+                events.sort_unstable();
+                let first = number as u64 * group;
+                assert_eq!(events, (first..first + group).collect::<Vec<_>>());
+            }
         }
     }
 

@@ -14,7 +14,9 @@
 //!   Beam's. (Flink adds 1,000 to a bidder's id twice; this doesn't.)
 //! - Event times are evenly spaced, 10,000 events a second unless `event_time_rate` says
 //!   otherwise, whatever the rate profile; Beam spaces them by its own rate shape.
-//! - No event comes late or out of order.
+//! - No event comes out of order unless `out_of_order_group_size` says so, as Beam has it: the
+//!   events of each group of so many come in an order that is their own, with the times they
+//!   would have had.
 //! - Seeds other than 0 give other streams; Beam has only the one.
 //! - `pow` is this platform's: a price at the edge between two cents may come out one cent apart.
 //!
@@ -23,7 +25,8 @@
 use arrow_buffer::Buffer;
 use overspill_protocol::{Batch, Column};
 
-use self::events::Events;
+pub(super) use self::events::Events;
+pub(in crate::pipeline) use self::ids::GROUP_STRIDE;
 use self::ids::Kind;
 use super::pacer::Pacer;
 use super::{Backlog, Source, SourceError, Sourced};
@@ -33,7 +36,6 @@ use crate::pipeline::run_clock::{RunClock, StopSignal};
 mod channels;
 mod events;
 mod ids;
-mod java_random;
 mod text;
 
 /// Makes Nexmark events at a rate.
@@ -41,6 +43,8 @@ pub(super) struct NexmarkSource {
     events: Events,
     /// The only kind that is made; absent: all.
     only: Option<Kind>,
+    /// Events whose order is mixed.
+    group: u64,
     pacer: Pacer,
     /// The mean size of the events so far, so that a batch is allocated once.
     mean: usize,
@@ -52,8 +56,8 @@ impl NexmarkSource {
         definition: &SourceDefinition,
         records: Option<u64>,
         only: NexmarkEvents,
-        seed: u64,
-        event_time_rate: u64,
+        events: Events,
+        group: u64,
         clock: RunClock,
     ) -> Self {
         let only = match only {
@@ -63,8 +67,9 @@ impl NexmarkSource {
             NexmarkEvents::Bid => Some(Kind::Bid),
         };
         Self {
-            events: Events::new(seed, event_time_rate),
+            events,
             only,
+            group,
             pacer: Pacer::new(definition, records.unwrap_or(u64::MAX), clock),
             mean: 256,
         }
@@ -76,6 +81,7 @@ impl NexmarkSource {
         let mut ends = Vec::with_capacity(records);
         let mut times = Vec::with_capacity(records);
         for index in first..first + records as u64 {
+            let index = ids::disordered(index, self.group);
             let event = self.only.map_or(index, |kind| kind.nth(index));
             times.push(self.events.write(event, &mut data));
             ends.push(data.len() as u32);

@@ -1,6 +1,6 @@
 //! The random texts and prices of Nexmark's events.
 
-use super::java_random::JavaRandom;
+use crate::pipeline::source::java_random::JavaRandom;
 
 /// The shortest text of words.
 const SHORTEST: i32 = 3;

@@ -1,4 +1,5 @@
-//! The generator of `java.util.Random`, which Nexmark's events are defined by.
+//! The generator of `java.util.Random`, which Nexmark's events are defined by, and those of the
+//! Yahoo Streaming Benchmark are drawn with.
 
 /// A linear congruential generator of 48 bits, as the documentation of Java's class defines it.
 #[derive(Clone, Debug)]
