@@ -49,7 +49,7 @@ impl Checked<'_> {
     fn order(&self, operator: usize) -> Option<Order> {
         let definition = &self.pipeline.operators[operator];
         match self.kind(operator) {
-            Some(kind) => Some(definition.order_for(kind != Kind::Flatmap)),
+            Some(kind) => Some(definition.order_for(kind)),
             None => definition.order,
         }
     }

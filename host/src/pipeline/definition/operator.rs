@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use overspill_operator_runtime::Kind;
+
 use super::burst::{self, BurstDefinition};
 use super::error_code::ErrorCode;
 use super::graph::InputDefinition;
@@ -42,8 +44,8 @@ pub struct OperatorDefinition {
     pub queue: QueueDefinition,
     /// What a call of the component may use.
     pub limits: CallLimits,
-    /// In which order its output goes on; absent: what fits the component's kind, which is
-    /// [`Order::PerKey`] where it has a state for each key and [`Order::Total`] elsewhere.
+    /// In which order its output goes on; absent: what fits the component's kind, as
+    /// [`OperatorDefinition::order_for`] says.
     pub order: Option<Order>,
     /// How it bursts; absent: never.
     pub burst: Option<BurstDefinition>,
@@ -81,12 +83,12 @@ pub enum Order {
 }
 
 impl OperatorDefinition {
-    /// In which order its output goes on, when its component keeps a state for each key, or
-    /// doesn't.
-    pub fn order_for(&self, keeps_state: bool) -> Order {
-        self.order.unwrap_or(match keeps_state {
-            true => Order::PerKey,
-            false => Order::Total,
+    /// In which order its output goes on, when its component is of this kind.
+    pub fn order_for(&self, kind: Kind) -> Order {
+        self.order.unwrap_or(match kind {
+            Kind::Flatmap => Order::Total,
+            Kind::Keyed => Order::PerKey,
+            Kind::Aggregate => Order::None,
         })
     }
 }
