@@ -5,6 +5,9 @@ use std::fmt;
 use overspill_operator::{Emitter, ValueWriter};
 use serde::Serialize;
 
+use crate::DateTime;
+use crate::stream::BidRow;
+
 /// A number with three digits behind the point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Decimal {
@@ -53,6 +56,17 @@ impl<'a> Row<'a> {
         self.name(name);
         write!(self.value, "{value}").expect("the output takes any text");
         self
+    }
+
+    /// Adds the columns of a bid, as most queries have them: `auction` to `extra`.
+    pub fn bid<Text: AsRef<str>>(self, bid: &BidRow<Text>) -> Self {
+        self.column("auction", bid.auction)
+            .column("bidder", bid.bidder)
+            .column("price", bid.price)
+            .column("channel", bid.channel.as_ref())
+            .column("url", bid.url.as_ref())
+            .column("dateTime", DateTime(bid.time))
+            .column("extra", bid.extra.as_ref())
     }
 
     /// Emits the row.

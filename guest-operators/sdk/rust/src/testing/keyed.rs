@@ -39,8 +39,10 @@ struct Waiting {
 pub struct OutputRecord {
     /// The key.
     pub key: String,
-    /// The value.
+    /// The value, as text.
     pub value: String,
+    /// The value's bytes.
+    pub bytes: Vec<u8>,
     /// The event time, if it has one.
     pub timestamp: Option<i64>,
     /// The number of the output it goes to: 0 for the main one.
@@ -235,6 +237,7 @@ impl<O: Keyed> KeyedHost<O> {
                 self.outputs.push(OutputRecord {
                     key: text(key),
                     value: text(records.values.get(output)),
+                    bytes: records.values.get(output).to_vec(),
                     timestamp: Some(time).filter(|&time| time != NO_TIME),
                     outlet: outcome.outlets.as_ref().map_or(0, |outlets| outlets[output]),
                 });
