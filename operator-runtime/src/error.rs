@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 use overspill_protocol::{Cause, Digest};
 
@@ -98,16 +99,6 @@ fn hint(import: &str) -> &'static str {
 /// Settings that an operator can't take.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigureError {
-    /// The operator's kind can't be run yet.
-    #[error(
-        "component implements world `{}`; this call needs `flatmap-operator`: operators that keep \
-         state can be loaded and inspected, but this version doesn't run them yet",
-        .kind.world()
-    )]
-    Unsupported {
-        /// The operator's kind.
-        kind: Kind,
-    },
     /// A setting that the operator doesn't have.
     #[error("operator `{operator}` has no setting `{name}`; it has {known}")]
     Unknown {
@@ -184,6 +175,58 @@ pub enum RunError {
     /// No instance could be made.
     #[error("no instance to run the batch in: {0}")]
     Instance(#[from] InstanceError),
+    /// The call is for operators of another kind.
+    #[error("operator `{operator}` is a {found} operator, and this call is for {expected} ones")]
+    Kind {
+        /// The operator's name.
+        operator: String,
+        /// What it is.
+        found: Kind,
+        /// What it would have to be.
+        expected: Kind,
+    },
+    /// States were left out of a shipment, and nobody has put them in.
+    #[error("the shipment lacks the states of {keys} keys, which were to be held here")]
+    HeldStates {
+        /// How many.
+        keys: usize,
+    },
+    /// A call that is about no single record failed.
+    #[error("{doing} failed: {fault}")]
+    Fault {
+        /// What was being done.
+        doing: String,
+        /// How it failed.
+        fault: Fault,
+    },
+    /// The time for the whole call was up.
+    #[error("the budget of {budget:?} was over before {doing} was done")]
+    TimeIsUp {
+        /// What was being done.
+        doing: String,
+        /// The budget of the call.
+        budget: Duration,
+    },
+    /// What was to be run doesn't fit together.
+    #[error("the call can't be made: {reason}")]
+    Input {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The operator has no `migrate-state`, or it refuses.
+    #[error(
+        "operator `{operator}` can't bring states of layout {from} to its layout {to}: {reason}"
+    )]
+    Migration {
+        /// The operator's name.
+        operator: String,
+        /// The layout of the states.
+        from: u32,
+        /// The operator's own.
+        to: u32,
+        /// Why not.
+        reason: String,
+    },
 }
 
 /// How a guest call failed.

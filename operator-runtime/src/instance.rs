@@ -1,14 +1,14 @@
 //! One instance of a component: its store, its exports, and how its calls fail.
 
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use overspill_protocol::{Batch, Cause, Emission};
-use wasmtime::component::Instance;
+use overspill_protocol::Cause;
+use wasmtime::component::{ComponentNamedList, Instance, Lift, Lower, TypedFunc};
 use wasmtime::{Store, Trap, UpdateDeadline};
 
-use crate::convert::{
-    Borrowed, ConfigureFunc, DescribeFunc, FlatMapFunc, RawDescription, RawSettingError,
-};
+use crate::convert::{ConfigureFunc, DescribeFunc, RawDescription, RawSettingError};
+use crate::functions::Functions;
 use crate::limits::Limiter;
 use crate::load::Inner;
 use crate::wasi::{Refused, Wasi};
@@ -38,7 +38,7 @@ pub(crate) struct Guest {
     instance: Instance,
     limits: Limits,
     /// Looked up by `configure`; absent before.
-    flat_map: Option<FlatMapFunc>,
+    functions: Option<Functions>,
     calls: u64,
     /// From how much memory on it isn't used again, in bytes.
     recycle_memory: usize,
@@ -72,7 +72,7 @@ impl Guest {
                 store,
                 instance,
                 limits,
-                flat_map: None,
+                functions: None,
                 calls: 0,
                 recycle_memory: shared.options.recycle_memory,
             },
@@ -108,8 +108,7 @@ impl Guest {
         self.store.data_mut().deadline = stop_at(begun, self.limits.deadline);
         self.store.set_hostcall_fuel(DESCRIPTION_BYTES);
         let described = self
-            .export(operator, "describe", "describe")
-            .and_then(|func| func.typed::<(), (RawDescription,)>(&self.store))
+            .typed(operator, "describe", "describe")
             .and_then(|func: DescribeFunc| func.call(&mut self.store, ()));
         match described {
             Ok((description,)) => Ok(description),
@@ -127,12 +126,10 @@ impl Guest {
         self.store.set_epoch_deadline(ticks);
         self.store.data_mut().deadline = stop_at(begun, self.limits.deadline);
         let configured = self
-            .export(operator, "configure", "configure")
-            .and_then(|func| func.typed(&self.store))
+            .typed(operator, "configure", "configure")
             .and_then(|func: ConfigureFunc| func.call(&mut self.store, (settings,)))
             .and_then(|(result,)| {
-                let flat_map = self.export(operator, "flatmap", "flat-map")?;
-                self.flat_map = Some(flat_map.typed(&self.store)?);
+                self.functions = Some(Functions::of(self, operator)?);
                 Ok(result)
             });
         match configured {
@@ -144,12 +141,17 @@ impl Guest {
         }
     }
 
-    fn export(
+    /// A function that the component exports.
+    pub(crate) fn typed<P, R>(
         &mut self,
         operator: &Inner,
         interface: &str,
         function: &str,
-    ) -> wasmtime::Result<wasmtime::component::Func> {
+    ) -> wasmtime::Result<TypedFunc<P, R>>
+    where
+        P: ComponentNamedList + Lower,
+        R: ComponentNamedList + Lift,
+    {
         let interface = operator.world.export(interface);
         let missing =
             || wasmtime::Error::msg(format!("`{interface}` has no function `{function}`"));
@@ -161,7 +163,8 @@ impl Guest {
             .instance
             .get_export_index(&mut self.store, Some(&instance), function)
             .ok_or_else(missing)?;
-        self.instance.get_func(&mut self.store, index).ok_or_else(missing)
+        let func = self.instance.get_func(&mut self.store, index).ok_or_else(missing)?;
+        func.typed(&self.store)
     }
 
     fn failed_start(
@@ -178,36 +181,41 @@ impl Guest {
         fault(error, self.store.data_mut(), self.limits, deadline, begun)
     }
 
+    /// The functions of the operator's kind.
+    pub(crate) fn functions(&self) -> Functions {
+        self.functions.expect("only configured instances get records")
+    }
+
     /// One guest call. After a fault the instance is of no more use.
-    pub(crate) fn flat_map(
+    pub(crate) fn call<T>(
         &mut self,
         operator: &Inner,
-        batch: &Batch,
-        processing_time: i64,
         deadline: Duration,
-    ) -> Result<Emission, Fault> {
+        begin: impl FnOnce(&mut Wasi),
+        call: impl FnOnce(&mut Store<State>) -> wasmtime::Result<T>,
+    ) -> Result<T, Fault> {
         let begun = Instant::now();
         self.calls += 1;
         self.store.set_epoch_deadline(operator.shared.ticker.ticks(deadline));
         self.store.data_mut().deadline = stop_at(begun, deadline);
         self.store.set_hostcall_fuel(self.limits.output);
         if let Some(wasi) = &mut self.store.data_mut().wasi {
-            wasi.begin_call(batch, processing_time);
+            begin(wasi);
         }
-        let borrowed = Borrowed::new(batch);
-        let flat_map = self.flat_map.expect("only configured instances get batches");
-        match flat_map.call(&mut self.store, (borrowed.raw(),)) {
-            Ok((emission,)) => emission.check(batch.len()).map_err(|error| {
-                let reason = format!("the component's answer breaks the contract: {error}");
-                self.contract_fault(reason)
-            }),
-            Err(error) => Err(self.fault(&error, deadline, begun)),
-        }
+        call(&mut self.store).map_err(|error| self.fault(&error, deadline, begun))
     }
 
-    fn contract_fault(&mut self, reason: String) -> Fault {
+    /// The fault of an answer that isn't what the contract promises.
+    pub(crate) fn contract_fault(&mut self, error: &dyn fmt::Display) -> Fault {
         let stderr = self.store.data_mut().take_stderr();
+        let reason = format!("the component's answer breaks the contract: {error}");
         Fault { cause: Cause::Contract, reason, limit: None, stderr }
+    }
+
+    /// The fault of an answer with too large a state.
+    pub(crate) fn state_fault(&mut self, limit: LimitExceeded) -> Fault {
+        let stderr = self.store.data_mut().take_stderr();
+        Fault { cause: Cause::State, reason: limit.to_string(), limit: Some(limit), stderr }
     }
 
     /// Its linear memory, in bytes.

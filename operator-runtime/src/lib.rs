@@ -48,26 +48,32 @@
 //! them: it comes back as a rejection, and the others go on.
 //!
 //! This crate never opens a socket, never decides where a batch runs, never retries what isn't a
-//! guest's fault, and keeps nothing of a batch once it has answered. Keyed and aggregate
-//! operators are loaded and described, but not run yet.
+//! guest's fault, and keeps nothing of a batch once it has answered.
 
+mod aggregate;
 mod cache;
+mod calls;
 mod convert;
 mod description;
 mod engine;
 mod epoch;
 mod error;
+mod functions;
 mod instance;
 mod limits;
 mod load;
+mod migrate;
 mod pool;
 mod run;
+mod shipment;
 mod wasi;
 mod world;
 
+pub use aggregate::{AccumulateRun, Finished};
 pub use description::{Description, Kind, Setting};
 pub use error::{ConfigureError, Fault, InstanceError, LoadError, RunError, RuntimeError};
 pub use limits::{LimitExceeded, LimitName, Limits};
 pub use load::{Operator, Runtime, RuntimeOptions};
 pub use pool::{Instance, Pool};
 pub use run::{Call, Run, RunReport};
+pub use shipment::KeyedRun;

@@ -17,6 +17,8 @@ pub struct Limits {
     pub output: usize,
     /// How many elements an instance's tables may have.
     pub table_elements: usize,
+    /// How large the state of one key, or one partial state, may be, in bytes.
+    pub state: usize,
 }
 
 impl Default for Limits {
@@ -26,6 +28,7 @@ impl Default for Limits {
             memory: 256 << 20,
             output: 64 << 20,
             table_elements: 100_000,
+            state: 1 << 20,
         }
     }
 }
@@ -41,13 +44,15 @@ pub enum LimitName {
     Output,
     /// [`Limits::table_elements`].
     TableElements,
+    /// [`Limits::state`], in bytes.
+    State,
 }
 
 impl LimitName {
     fn unit(self) -> &'static str {
         match self {
             Self::Deadline => "ms",
-            Self::Memory | Self::Output => "bytes",
+            Self::Memory | Self::Output | Self::State => "bytes",
             Self::TableElements => "elements",
         }
     }
@@ -60,6 +65,7 @@ impl fmt::Display for LimitName {
             Self::Memory => "memory",
             Self::Output => "output",
             Self::TableElements => "table elements",
+            Self::State => "state",
         })
     }
 }

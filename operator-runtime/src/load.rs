@@ -15,7 +15,7 @@ use crate::epoch::Ticker;
 use crate::instance::{Guest, State};
 use crate::world::{SERVED, World};
 use crate::{
-    ConfigureError, Description, InstanceError, Kind, Limits, LoadError, Pool, RuntimeError, wasi,
+    ConfigureError, Description, InstanceError, Limits, LoadError, Pool, RuntimeError, wasi,
 };
 
 /// How a runtime is set up.
@@ -84,8 +84,6 @@ impl Runtime {
     }
 
     /// Checks and compiles a component, or takes it from the cache of compiled ones.
-    ///
-    /// Components of every world are loaded; only those of `flatmap-operator` can be run yet.
     ///
     /// # Errors
     /// When the bytes are no component, or not one that can be used as an operator: the error
@@ -231,6 +229,11 @@ impl Operator {
         &self.0.world.imports
     }
 
+    /// Whether it can bring states of an older layout to its own: it exports `migrate-state`.
+    pub fn migrates_state(&self) -> bool {
+        self.0.world.migrates
+    }
+
     /// The size of the component, in bytes.
     pub fn component_bytes_len(&self) -> u64 {
         self.0.size
@@ -240,17 +243,13 @@ impl Operator {
     /// are found before the first record.
     ///
     /// # Errors
-    /// When the operator can't be run by this version, doesn't take the settings, or an instance
-    /// can't be made within the limits.
+    /// When the operator doesn't take the settings, or an instance can't be made within the limits.
     pub fn pool(
         &self,
         settings: &[(String, String)],
         limits: Limits,
     ) -> Result<Pool, ConfigureError> {
         let description = self.description();
-        if description.kind != Kind::Flatmap {
-            return Err(ConfigureError::Unsupported { kind: description.kind });
-        }
         check_settings(description, settings)?;
         Pool::new(self.clone(), settings.to_vec(), limits).map_err(|error| match error {
             InstanceError::Refused { name, reason } => {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::calls::Pace;
 use crate::instance::Guest;
-use crate::run::Pace;
-use crate::{InstanceError, Limits, Operator};
+use crate::{InstanceError, Kind, Limits, Operator, RunError};
 
 /// Instances of an operator with its settings. A clone is the same pool.
 #[derive(Clone)]
@@ -127,6 +127,19 @@ impl Instance {
     /// The pool that it goes back to.
     pub fn pool(&self) -> &Pool {
         &self.pool
+    }
+
+    /// Checks that the operator is of the kind that a call is for.
+    pub(crate) fn expect_kind(&self, expected: Kind) -> Result<(), RunError> {
+        let description = self.pool.operator().description();
+        match description.kind == expected {
+            true => Ok(()),
+            false => Err(RunError::Kind {
+                operator: description.name.clone(),
+                found: description.kind,
+                expected,
+            }),
+        }
     }
 }
 

@@ -8,21 +8,16 @@
 //!
 //! Parts are worked on from left to right, so what is done is at every moment the answer for the
 //! first so many records.
-//!
-//! What halving costs: a record that traps costs `log2(n)` more calls, which run at most twice the
-//! records of the batch again. A record that never ends costs the deadline twice, once in its
-//! batch and once alone; the calls between run under a sixteenth of it. When all records are just
-//! slow, [`Pace`] sees it and makes the calls smaller.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use overspill_protocol::{Batch, Cause, Emission, EmissionError, Rejection};
 
+use crate::calls::{Calls, Effort, Failed, deserves_another, reason};
 use crate::limits::{LimitExceeded, LimitName};
 use crate::pool::Instance;
-use crate::{Fault, RunError};
+use crate::{Fault, Kind, RunError};
 
 /// How a batch is to be run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,18 +59,6 @@ pub struct RunReport {
     pub fresh_instance: bool,
 }
 
-/// Calls under way to find a bad record get this part of the deadline, unless it is alone.
-const SEARCH_SHARE: u32 = 16;
-/// How much of the budget that is left one call may take that has more than one record.
-const BUDGET_SHARE: u32 = 4;
-/// The first call under a budget or an output ceiling has this part of the batch's records, as
-/// long as nothing is known of the operator.
-const FIRST_SHARE: usize = 16;
-/// The most that a run answers with, in bytes, so that its parts can be joined.
-const MOST_OUTPUT: usize = 1 << 30;
-/// A rejection's reason is cut to this length, in bytes.
-const REASON_BYTES: usize = 4096;
-
 impl Instance {
     /// Runs a batch.
     ///
@@ -87,21 +70,13 @@ impl Instance {
     /// # Errors
     /// When no instance can be made and no record is done yet.
     pub fn run(&mut self, batch: &Batch, call: &Call) -> Result<Run, RunError> {
-        let mut driver = Driver {
-            draws_random: self.pool.operator().0.draws_random,
-            instance: self,
-            batch,
-            call,
-            begun: Instant::now(),
-            done: 0,
-            bytes: 0,
-            parts: Vec::new(),
-            report: RunReport::default(),
-        };
+        self.expect_kind(Kind::Flatmap)?;
+        let mut driver =
+            Driver { calls: Calls::new(self, call), batch, call, done: 0, parts: Vec::new() };
         driver.drive()?;
-        let Driver { parts, report, .. } = driver;
+        let Driver { parts, calls, .. } = driver;
         let emission = join(parts, batch);
-        Ok(Run { emission, report })
+        Ok(Run { emission, report: calls.report })
     }
 }
 
@@ -113,17 +88,12 @@ struct Pending {
 }
 
 struct Driver<'a> {
-    instance: &'a mut Instance,
+    calls: Calls<'a>,
     batch: &'a Batch,
     call: &'a Call,
-    begun: Instant,
-    draws_random: bool,
     /// The answer for the first `done` records.
     parts: Vec<Emission>,
     done: usize,
-    /// The size of `parts`, in bytes.
-    bytes: usize,
-    report: RunReport,
 }
 
 impl Driver<'_> {
@@ -133,15 +103,10 @@ impl Driver<'_> {
             pending.push(Pending { records: 0..self.batch.len(), searching: false });
         }
         while let Some(mut next) = pending.pop() {
-            let left = self.call.budget.map(|budget| budget.saturating_sub(self.begun.elapsed()));
-            if left == Some(Duration::ZERO) || self.room_is_up() {
+            if self.calls.time_is_up() || (self.done > 0 && self.calls.room_is_up()) {
                 break;
             }
-            let limits = self.instance.pool.limits();
-            let many =
-                if next.searching { limits.deadline / SEARCH_SHARE } else { limits.deadline };
-            let many = left.map_or(many, |left| many.min(left / BUDGET_SHARE));
-            let fit = self.fit(next.records.len(), many / 2);
+            let fit = self.calls.fit(next.records.len(), next.searching);
             if fit < next.records.len() {
                 let middle = next.records.start + fit;
                 let rest = Pending { records: middle..next.records.end, ..next };
@@ -149,35 +114,24 @@ impl Driver<'_> {
                 pending.push(rest);
             }
             let alone = next.records.len() == 1;
-            let full = if alone { limits.deadline } else { many };
-            let deadline = left.map_or(full, |left| full.min(left));
-            let fresh = match self.ready_guest() {
-                Ok(fresh) => fresh,
-                // What is done is worth more than the reason, which the next run will give.
-                Err(_) if self.done > 0 => break,
-                Err(error) => return Err(error.into()),
-            };
-            match self.guest_call(next.records.clone(), deadline) {
+            match self.guest_call(&next, alone) {
                 Ok(emission) => {
                     if !self.accept(emission) {
                         break;
                     }
                 }
-                // Not the record's fault: the time for all of them is up.
-                Err(fault)
-                    if fault.cause == Cause::Deadline && alone && deadline < limits.deadline =>
-                {
-                    break;
-                }
-                Err(fault) if alone => {
-                    // It may have tripped over what earlier records left behind.
-                    if !fresh && fault.cause != Cause::Deadline {
+                Err(Failed::TimeIsUp) => break,
+                // What is done is worth more than the reason, which the next run will give.
+                Err(Failed::Instance(_)) if self.done > 0 => break,
+                Err(Failed::Instance(error)) => return Err(error.into()),
+                Err(Failed::Fault { fault, fresh }) if alone => {
+                    if deserves_another(&fault, fresh) {
                         pending.push(next);
                     } else if !self.accept(rejection(&fault)) {
                         break;
                     }
                 }
-                Err(fault) => {
+                Err(Failed::Fault { fault, .. }) => {
                     let searching = next.searching || fault.cause == Cause::Deadline;
                     let Range { start, end } = next.records;
                     let middle = start + (end - start) / 2;
@@ -189,74 +143,21 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Whether the next record is not expected to fit into the output any more.
-    fn room_is_up(&self) -> bool {
-        let (_, record_bytes) = self.instance.pool.pace().record();
-        self.done > 0 && self.room() < record_bytes
-    }
-
-    /// How much output still fits, in bytes.
-    fn room(&self) -> usize {
-        self.call.max_output.unwrap_or(MOST_OUTPUT).min(MOST_OUTPUT).saturating_sub(self.bytes)
-    }
-
-    /// How many of `records` records the next call gets, so that it is over within `time` and its
-    /// output fits.
-    fn fit(&self, records: usize, time: Duration) -> usize {
-        // Where a batch is cut shows in the answer of such a component: cut only when it must be.
-        if self.draws_random {
-            return records;
-        }
-        let pace = self.instance.pool.pace();
-        let (record_nanos, record_bytes) = pace.record();
-        if record_nanos == 0 {
-            let bounded = self.call.budget.is_some() || self.call.max_output.is_some();
-            return if bounded { records.div_ceil(FIRST_SHARE) } else { records };
-        }
-        let in_time = time.as_nanos() / u128::from(record_nanos);
-        let in_room = self.room() / record_bytes.max(1);
-        usize::try_from(in_time).unwrap_or(usize::MAX).min(in_room).clamp(1, records)
-    }
-
-    /// Sees to it that there is an instance, and says whether it is a fresh one.
-    fn ready_guest(&mut self) -> Result<bool, crate::InstanceError> {
-        let recycle_calls = self.instance.pool.operator().0.shared.options.recycle_calls;
-        self.instance.guest.take_if(|guest| guest.is_due(recycle_calls));
-        let guest = match self.instance.guest.take() {
-            Some(guest) => guest,
-            None => self.instance.pool.make()?,
-        };
-        let fresh = guest.is_fresh();
-        self.report.fresh_instance |= fresh;
-        self.instance.guest = Some(guest);
-        Ok(fresh)
-    }
-
-    fn guest_call(&mut self, records: Range<usize>, deadline: Duration) -> Result<Emission, Fault> {
-        let mut guest = self.instance.guest.take().expect("an instance was made ready");
-        let operator = &self.instance.pool.operator().0;
-        let count = records.len();
-        let part = self.batch.slice(records);
-        let begun = Instant::now();
-        let outcome = guest.flat_map(operator, &part, self.call.processing_time, deadline);
-        let taken = begun.elapsed();
-        self.report.compute += taken;
-        self.report.guest_calls += 1;
-        self.report.memory = self.report.memory.max(guest.memory());
-        match &outcome {
-            Ok(emission) => {
-                self.instance.pool.pace().observe(count, taken, emission.bytes());
-                self.instance.guest = Some(guest);
-            }
-            // After a trap every call into the store fails: it goes, and its memory with it.
-            Err(_) => self.report.traps += 1,
-        }
-        outcome
+    fn guest_call(&mut self, next: &Pending, alone: bool) -> Result<Emission, Failed> {
+        let part = self.batch.slice(next.records.clone());
+        let effort = Effort { alone, searching: next.searching };
+        let time = self.call.processing_time;
+        self.calls.attempt(
+            part.len(),
+            effort,
+            |guest, operator, deadline| guest.flat_map(operator, &part, time, deadline),
+            Emission::bytes,
+        )
     }
 
     /// Adds the answer for the next records. Whether there may be more.
     fn accept(&mut self, emission: Emission) -> bool {
-        let room = self.room();
+        let room = self.calls.room();
         if emission.bytes() <= room {
             self.add(emission);
             return true;
@@ -284,7 +185,7 @@ impl Driver<'_> {
 
     fn add(&mut self, emission: Emission) {
         self.done += emission.inputs();
-        self.bytes += emission.bytes();
+        self.calls.answered(emission.bytes());
         self.parts.push(emission);
     }
 }
@@ -324,49 +225,8 @@ fn fitting(emission: &Emission, room: usize) -> usize {
 
 /// The answer for one record that is given up.
 fn rejection(fault: &Fault) -> Emission {
-    let mut reason = fault.to_string();
-    if reason.len() > REASON_BYTES {
-        let mut end = REASON_BYTES;
-        while !reason.is_char_boundary(end) {
-            end -= 1;
-        }
-        reason.truncate(end);
-        reason.push_str("...");
-    }
-    let rejected = vec![Rejection { index: 0, cause: fault.cause, reason }];
+    let rejected = vec![Rejection { index: 0, cause: fault.cause, reason: reason(fault) }];
     let emission: Result<Emission, EmissionError> =
         Emission::new(1, Batch::empty(), vec![0], rejected);
     emission.expect("one rejected record without output is an emission")
-}
-
-/// How fast an operator is and how much it makes, averaged over its latest calls.
-///
-/// Several threads may update it at once; one of two updates may then be lost, which does no harm.
-#[derive(Debug, Default)]
-pub(crate) struct Pace {
-    record_nanos: AtomicU64,
-    record_bytes: AtomicU64,
-}
-
-impl Pace {
-    /// Nanoseconds and bytes of output a record; 0 nanoseconds when nothing is known yet.
-    fn record(&self) -> (u64, usize) {
-        let bytes = self.record_bytes.load(Ordering::Relaxed);
-        (self.record_nanos.load(Ordering::Relaxed), bytes as usize)
-    }
-
-    fn observe(&self, records: usize, taken: Duration, bytes: usize) {
-        let records = records.max(1) as u64;
-        let nanos = u64::try_from(taken.as_nanos()).unwrap_or(u64::MAX) / records;
-        let average = |place: &AtomicU64, sample: u64| {
-            let before = place.load(Ordering::Relaxed);
-            let now = match before {
-                0 => sample,
-                before => before - before / 4 + sample / 4,
-            };
-            place.store(now.max(1), Ordering::Relaxed);
-        };
-        average(&self.record_nanos, nanos);
-        average(&self.record_bytes, (bytes as u64).div_ceil(records));
-    }
 }

@@ -19,6 +19,8 @@ pub(crate) struct World {
     pub(crate) version: String,
     /// Everything it imports that isn't just a name for types.
     pub(crate) imports: Vec<String>,
+    /// Whether it exports `migrate-state` beside `keyed`.
+    pub(crate) migrates: bool,
 }
 
 impl World {
@@ -42,7 +44,9 @@ impl World {
             }
             imports.push(name.to_owned());
         }
-        Ok(Self { kind, version, imports })
+        let migrate = format!("{PACKAGE}migrate-state@{version}");
+        let migrates = kind == Kind::Keyed && exports.contains(&&*migrate);
+        Ok(Self { kind, version, imports, migrates })
     }
 }
 

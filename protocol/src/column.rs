@@ -251,7 +251,7 @@ impl Column {
     }
 
     /// A column of `len` empty strings.
-    pub(crate) fn of_empty_strings(len: usize) -> Self {
+    pub fn of_empty_strings(len: usize) -> Self {
         Self::from_sound(vec![0; len + 1].into(), Buffer::from_vec(Vec::<u8>::new()))
     }
 

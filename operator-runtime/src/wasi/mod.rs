@@ -74,10 +74,10 @@ pub(crate) struct Wasi {
 }
 
 impl Wasi {
-    /// A call begins: everything the guest can see is a function of the batch and its time.
-    pub(crate) fn begin_call(&mut self, batch: &Batch, processing_time: i64) {
+    /// A call begins: everything the guest can see is a function of what it gets, and of its time.
+    pub(crate) fn begin_call(&mut self, given: Vec<Batch>, processing_time: i64) {
         self.time = processing_time;
-        self.random.reseed(batch.clone(), processing_time);
+        self.random.reseed(given, processing_time);
         self.stderr.clear();
     }
 

@@ -17,14 +17,14 @@ const MOST_AT_ONCE: u64 = 1 << 20;
 #[derive(Default)]
 pub(super) struct Random {
     /// What the bytes are drawn from; absent before the first batch.
-    call: Option<(Batch, i64)>,
+    call: Option<(Vec<Batch>, i64)>,
     /// Made when the first byte is asked for: few calls do.
     generator: Option<ChaCha12Rng>,
 }
 
 impl Random {
-    pub(super) fn reseed(&mut self, batch: Batch, processing_time: i64) {
-        self.call = Some((batch, processing_time));
+    pub(super) fn reseed(&mut self, given: Vec<Batch>, processing_time: i64) {
+        self.call = Some((given, processing_time));
         self.generator = None;
     }
 
@@ -34,16 +34,18 @@ impl Random {
     }
 }
 
-fn seed(call: Option<&(Batch, i64)>) -> [u8; 32] {
+fn seed(call: Option<&(Vec<Batch>, i64)>) -> [u8; 32] {
     let mut hasher = Sha256::new();
     hasher.update(b"overspill random 1");
-    if let Some((batch, processing_time)) = call {
+    if let Some((given, processing_time)) = call {
         hasher.update(processing_time.to_le_bytes());
-        column(&mut hasher, Some(batch.values()));
-        column(&mut hasher, batch.keys());
-        hasher.update([u8::from(batch.timestamps().is_some())]);
-        for time in batch.timestamps().into_iter().flat_map(|times| times.iter()) {
-            hasher.update(time.to_le_bytes());
+        for batch in given {
+            column(&mut hasher, Some(batch.values()));
+            column(&mut hasher, batch.keys());
+            hasher.update([u8::from(batch.timestamps().is_some())]);
+            for time in batch.timestamps().into_iter().flat_map(|times| times.iter()) {
+                hasher.update(time.to_le_bytes());
+            }
         }
     }
     hasher.finalize().into()

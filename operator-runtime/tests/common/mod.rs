@@ -1,5 +1,7 @@
 //! What the tests share.
 
+pub(crate) mod keyed;
+
 use std::path::{Path, PathBuf};
 
 use overspill_operator_runtime::{Limits, Operator, Pool, Runtime, RuntimeOptions};

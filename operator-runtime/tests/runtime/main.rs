@@ -5,6 +5,7 @@ mod common;
 
 mod cache;
 mod determinism;
+mod keyed;
 mod odd;
 mod poison;
 mod recycling;

@@ -118,7 +118,7 @@ impl ShipmentAnswer {
             error::entries(field, lists.lists(), keys)?;
         }
         if parts.set.timers() > 0 && parts.cancelled.timers() > 0 {
-            let both = |key| parts.set.get(key).any(|t| parts.cancelled.get(key).any(|c| c == t));
+            let both = |key| share(parts.set.get(key), parts.cancelled.get(key));
             if let Some(index) = (0..keys).find(|&key| both(key)) {
                 let what = "has a timer that is set and taken back";
                 return Err(KeyedError::Entry { field: "set", index, what });
@@ -290,6 +290,15 @@ impl ShipmentAnswer {
         }
         Ok(())
     }
+}
+
+/// Whether two rising lists have a timer in common.
+fn share(a: impl Iterator<Item = Timer>, b: impl Iterator<Item = Timer>) -> bool {
+    let mut b = b.peekable();
+    a.into_iter().any(|timer| {
+        while b.next_if(|other| *other < timer).is_some() {}
+        b.peek() == Some(&timer)
+    })
 }
 
 fn check_chunks(chunks: &[Chunk], records: usize, keys: usize) -> Result<(), KeyedError> {

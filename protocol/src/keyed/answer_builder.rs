@@ -1,9 +1,11 @@
 //! Builds an answer as it comes: key by key, and outputs in any order.
 
+use std::sync::Arc;
+
 use super::parts::resolve;
 use super::{
     Chunk, KeyedError, RejectedRecord, RejectedTimer, ShipmentAnswer, ShipmentAnswerParts,
-    StateChange, Timer, TimerListsBuilder,
+    StateChange, Timer, TimerLists, TimerListsBuilder,
 };
 use crate::gather::Piece;
 use crate::{Batch, Column, ColumnBuilder};
@@ -22,6 +24,21 @@ pub struct ShipmentAnswerBuilder {
     placed: Vec<((u32, u32), Piece)>,
     rejected: Vec<RejectedRecord>,
     rejected_timers: Vec<RejectedTimer>,
+}
+
+/// What became of the states and timers of keys, one entry a key: see [`ShipmentAnswerParts`].
+#[derive(Clone, Debug)]
+pub struct KeyEffects {
+    /// What becomes of each key's state.
+    pub changes: Arc<[StateChange]>,
+    /// The new state of each key, where it is replaced; else the empty string.
+    pub states: Column,
+    /// For each key, the timers that are set now and were not before.
+    pub set: TimerLists,
+    /// For each key, the timers that are to be taken back.
+    pub cancelled: TimerLists,
+    /// For each key, the timers of the shipment that fired.
+    pub fired: TimerLists,
 }
 
 #[derive(Debug)]
@@ -129,7 +146,28 @@ impl ShipmentAnswerBuilder {
     /// When something names a key that there was no call of [`ShipmentAnswerBuilder::key`] for, or
     /// the outputs together are longer than offsets can address.
     pub fn finish(mut self, keys: &Column) -> Result<ShipmentAnswer, KeyedError> {
-        let count = self.changes.len();
+        let effects = KeyEffects {
+            changes: std::mem::take(&mut self.changes).into(),
+            states: std::mem::take(&mut self.states).finish(),
+            set: std::mem::take(&mut self.set).finish(),
+            cancelled: std::mem::take(&mut self.cancelled).finish(),
+            fired: std::mem::take(&mut self.fired).finish(),
+        };
+        self.finish_with(effects, keys)
+    }
+
+    /// The answer, with what became of the keys in columns, which are not copied: for a caller
+    /// that has them, and that makes no calls of [`ShipmentAnswerBuilder::key`].
+    ///
+    /// # Errors
+    /// As [`ShipmentAnswerBuilder::finish`], and when the effects don't fit each other.
+    pub fn finish_with(
+        mut self,
+        effects: KeyEffects,
+        keys: &Column,
+    ) -> Result<ShipmentAnswer, KeyedError> {
+        let KeyEffects { changes, states, set, cancelled, fired } = effects;
+        let count = changes.len();
         if count > keys.len() {
             return Err(KeyedError::Entries {
                 field: "changes",
@@ -172,11 +210,11 @@ impl ShipmentAnswerBuilder {
         self.rejected.sort_by_key(|rejected| (rejected.key, rejected.step, rejected.index));
         self.rejected_timers.sort_by_key(|rejected| rejected.key);
         ShipmentAnswer::new(ShipmentAnswerParts {
-            changes: self.changes.into(),
-            states: self.states.finish(),
-            set: self.set.finish(),
-            cancelled: self.cancelled.finish(),
-            fired: self.fired.finish(),
+            changes,
+            states,
+            set,
+            cancelled,
+            fired,
             chunks,
             records: Batch::gather(&sources, &pieces)?,
             outlets,

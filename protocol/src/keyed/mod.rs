@@ -29,7 +29,7 @@ pub use aggregate::{KeyedRecords, Partials};
 pub use answer::{
     Chunk, RejectedRecord, RejectedTimer, ShipmentAnswer, ShipmentAnswerParts, StateChange,
 };
-pub use answer_builder::ShipmentAnswerBuilder;
+pub use answer_builder::{KeyEffects, ShipmentAnswerBuilder};
 pub use error::KeyedError;
 pub(crate) use error::rising;
 pub use optional_column::{OptionalColumn, OptionalColumnBuilder};
