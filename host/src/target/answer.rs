@@ -275,7 +275,7 @@ fn said(body: &[u8]) -> String {
 #[expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 mod tests {
     use overspill_protocol::keyed::{
-        ShipmentAnswerBuilder, ShipmentBuilder, StateChange, StateEntry, Timer,
+        Fingerprint, ShipmentAnswerBuilder, ShipmentBuilder, StateChange, StateEntry, Timer,
     };
     use overspill_protocol::{Batch, Column, Compression, Emission, RejectCode};
 
@@ -315,7 +315,7 @@ mod tests {
     /// A shipment of one key, whose state the runner is thought to hold, and of another.
     fn shipment() -> Request {
         let mut builder = ShipmentBuilder::new(1, 2);
-        builder.key(b"held", 5, StateEntry::Held, []);
+        builder.key(b"held", 5, StateEntry::Held(Fingerprint::of(None)), []);
         builder.key(b"sent", 9, StateEntry::Missing, []);
         Request::Keyed(builder.finish(false).unwrap())
     }

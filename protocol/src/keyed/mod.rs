@@ -18,6 +18,7 @@ mod aggregate;
 mod answer;
 mod answer_builder;
 mod error;
+mod fingerprint;
 mod optional_column;
 mod parts;
 mod shipment;
@@ -32,6 +33,7 @@ pub use answer::{
 pub use answer_builder::{KeyEffects, ShipmentAnswerBuilder};
 pub use error::KeyedError;
 pub(crate) use error::rising;
+pub use fingerprint::Fingerprint;
 pub use optional_column::{OptionalColumn, OptionalColumnBuilder};
 pub use shipment::{Shipment, ShipmentBuilder, ShipmentParts, StateEntry};
 pub use step::{Step, StepBuilder};

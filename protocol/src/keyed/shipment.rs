@@ -7,7 +7,9 @@ use arrow_buffer::ScalarBuffer;
 
 use super::error::{self, KeyedError};
 use super::unique;
-use super::{OptionalColumn, OptionalColumnBuilder, Step, Timer, TimerLists, TimerListsBuilder};
+use super::{
+    Fingerprint, OptionalColumn, OptionalColumnBuilder, Step, Timer, TimerLists, TimerListsBuilder,
+};
 use crate::{Batch, Column, ColumnBuilder};
 
 /// Keys on their way to a lane: for each its state, its timers that can fire, and its records, in
@@ -30,10 +32,11 @@ pub struct ShipmentParts {
     pub keys: Column,
     /// The version of each key's state, which is also the fencing token of its lease.
     pub tokens: ScalarBuffer<u64>,
-    /// The state of each key. Missing: it has none, or the runner has it (`held`).
+    /// The state of each key. Missing: it has none. Where it is left out (`held`), its
+    /// [`Fingerprint`].
     pub states: OptionalColumn,
-    /// Whether a key's state was left out because the runner should still have it, at exactly the
-    /// version of `tokens`. Absent: no state was.
+    /// Whether a key's state is left out because the runner should still have it: from the last
+    /// answer that it gave for this key. Absent: no state is.
     pub held: Option<Arc<[bool]>>,
     /// The timers of each key that can fire in these steps: those for event time up to the last
     /// step's `then_watermark`, and those for processing time up to its `processing_time`.
@@ -129,12 +132,27 @@ impl Shipment {
         &self.parts.tokens
     }
 
-    /// The states; see [`Shipment::is_held`] for those that are missing here.
+    /// The states; of those that are left out, which [`Shipment::is_held`] tells, the fingerprints.
     pub fn states(&self) -> &OptionalColumn {
         &self.parts.states
     }
 
-    /// Whether the state of key `key` was left out because the runner should have it.
+    /// The state of key `key`.
+    ///
+    /// # Panics
+    /// When there is no such key.
+    pub fn state(&self, key: usize) -> StateEntry<'_> {
+        match self.parts.states.get(key) {
+            None => StateEntry::Missing,
+            Some(state) if !self.is_held(key) => StateEntry::Present(state),
+            Some(state) => {
+                let bytes = state.try_into().expect("it was checked that it is a fingerprint");
+                StateEntry::Held(Fingerprint::from_bytes(bytes))
+            }
+        }
+    }
+
+    /// Whether the state of key `key` is left out because the runner should have it.
     ///
     /// # Panics
     /// When there is no such key.
@@ -142,7 +160,7 @@ impl Shipment {
         self.parts.held.as_ref().is_some_and(|held| held[key])
     }
 
-    /// The keys whose state was left out because the runner should have it.
+    /// The keys whose state is left out because the runner should have it.
     pub fn held_keys(&self) -> impl Iterator<Item = usize> + '_ {
         let held = self.parts.held.as_deref().unwrap_or_default();
         held.iter().enumerate().filter_map(|(key, &held)| held.then_some(key))
@@ -184,7 +202,8 @@ impl Shipment {
         Ok(Self { parts: ShipmentParts { states, held: None, ..parts }, records })
     }
 
-    /// The same shipment without the states of the keys that `is_held` says the runner has.
+    /// The same shipment with fingerprints in place of the states that `is_held` says the runner
+    /// has. It pays for states that are longer than [`Fingerprint::LEN`].
     pub fn without_states(self, mut is_held: impl FnMut(usize) -> bool) -> Self {
         let held: Arc<[bool]> =
             (0..self.len()).map(|key| self.is_held(key) || is_held(key)).collect();
@@ -193,8 +212,11 @@ impl Shipment {
         }
         let all = &self.parts.states;
         let mut states = OptionalColumnBuilder::default();
-        for (state, &held) in all.iter().zip(held.iter()) {
-            states.push(state.filter(|_| !held));
+        for (key, (state, &held)) in all.iter().zip(held.iter()).enumerate() {
+            match held && !self.is_held(key) {
+                true => states.push(Some(Fingerprint::of(state).as_bytes())),
+                false => states.push(state),
+            }
         }
         let Self { parts, records } = self;
         let parts = ShipmentParts { states: states.finish(), held: Some(held), ..parts };
@@ -228,11 +250,13 @@ impl Shipment {
 fn check_held(held: Option<&[bool]>, states: &OptionalColumn) -> Result<(), KeyedError> {
     let Some(held) = held else { return Ok(()) };
     error::entries("held", held.len(), states.len())?;
-    let is_odd = |(index, &held): (usize, &bool)| held && states.is_present(index);
+    let is_odd = |(index, &held): (usize, &bool)| {
+        held && states.get(index).is_none_or(|state| state.len() != Fingerprint::LEN)
+    };
     match held.iter().enumerate().position(is_odd) {
         None => Ok(()),
         Some(index) => {
-            let what = "was left out, and yet it is there";
+            let what = "is left out, and yet its state is no fingerprint";
             Err(KeyedError::Entry { field: "held", index, what })
         }
     }
@@ -246,7 +270,7 @@ pub enum StateEntry<'a> {
     /// These bytes.
     Present(&'a [u8]),
     /// Left out: the runner should have it.
-    Held,
+    Held(Fingerprint),
 }
 
 /// Builds a [`Shipment`] key by key, then step by step.
@@ -290,11 +314,12 @@ impl ShipmentBuilder {
         let number = self.tokens.len() as u32;
         self.keys.push(key);
         self.tokens.push(token);
-        self.states.push(match state {
-            StateEntry::Present(state) => Some(state),
-            StateEntry::Missing | StateEntry::Held => None,
-        });
-        self.held.push(state == StateEntry::Held);
+        match &state {
+            StateEntry::Missing => self.states.push(None),
+            StateEntry::Present(state) => self.states.push(Some(state)),
+            StateEntry::Held(fingerprint) => self.states.push(Some(fingerprint.as_bytes())),
+        }
+        self.held.push(matches!(state, StateEntry::Held(_)));
         self.timers.push(timers);
         number
     }

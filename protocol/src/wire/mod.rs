@@ -75,15 +75,18 @@
 //! | 56 | `flags` | u64 | the sum of 1 processing-time timers fire, 2 there is `present`, 4 there is `held` |
 //! | 64 | `keys` | column | K keys, no two alike |
 //! | | `tokens` | K times u64 | the version of each key's state |
-//! | | `states` | column | K states; a missing one is empty |
+//! | | `states` | column | K states; a missing one is empty; one that is left out is its fingerprint, 16 bytes |
 //! | | `present` | buffer, K times u8 | 1 the state is there, 0 it isn't; left out when all are |
-//! | | `held` | buffer, K times u8 | 1 the state was left out because the runner should have it, else 0; left out when none was |
+//! | | `held` | buffer, K times u8 | 1 the state is left out because the runner should have it, else 0; left out when none is |
 //! | | `timers` | lists | T timers in K lists |
 //! | | | | the steps, one after another |
 //!
 //! *Lists* of T timers for K keys are three buffers: `times`, T times i64; `domains`, T times u8 (0
 //! event time, 1 processing time); and `ends`, K times u32: key *i* has the timers
 //! `ends[i - 1]..ends[i]`, which rise by time, then domain.
+//!
+//! A *fingerprint* is the XXH3-128 of a state, little-endian; that of no state is the XXH3-128 of no
+//! bytes with seed 1.
 //!
 //! A step:
 //!

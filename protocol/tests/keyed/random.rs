@@ -1,7 +1,7 @@
 //! Random keyed work and answers to it, the same for the same seed.
 
 use overspill_protocol::keyed::{
-    KeyedRecords, Partials, RejectedRecord, RejectedTimer, Shipment, ShipmentAnswer,
+    Fingerprint, KeyedRecords, Partials, RejectedRecord, RejectedTimer, Shipment, ShipmentAnswer,
     ShipmentAnswerBuilder, ShipmentBuilder, StateChange, StateEntry, Step, StepBuilder, Timer,
 };
 use overspill_protocol::{
@@ -20,7 +20,7 @@ pub(crate) fn shipment(rng: &mut ChaCha8Rng) -> Shipment {
     for key in 0..count {
         let state = match rng.random_range(0..4) {
             0 => StateEntry::Missing,
-            1 => StateEntry::Held,
+            1 => StateEntry::Held(Fingerprint::of(Some(states.value(key)))),
             _ => StateEntry::Present(states.value(key)),
         };
         let timers = timers(rng);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use overspill_protocol::keyed::{
-    KeyedRecords, Partials, RejectedRecord, RejectedTimer, Shipment, ShipmentAnswer,
+    Fingerprint, KeyedRecords, Partials, RejectedRecord, RejectedTimer, Shipment, ShipmentAnswer,
     ShipmentAnswerBuilder, ShipmentBuilder, StateChange, StateEntry, Step, StepBuilder, Timer,
 };
 use overspill_protocol::{
@@ -39,7 +39,12 @@ fn records(values: &[&str], times: &[i64]) -> Batch {
 
 pub(crate) fn shipment() -> Shipment {
     let mut builder = ShipmentBuilder::new(0x99aa_bbcc_ddee_ff00_1122_3344_5566_7788, 3);
-    builder.key(b"ann", 1, StateEntry::Held, [Timer::processing(5), Timer::event(5)]);
+    builder.key(
+        b"ann",
+        1,
+        StateEntry::Held(Fingerprint::of(Some(b"six"))),
+        [Timer::processing(5), Timer::event(5)],
+    );
     builder.key(b"bob", u64::MAX, StateEntry::Present(b"seven"), []);
     builder.key(b"", 7, StateEntry::Missing, [Timer::event(-3)]);
     let mut step = StepBuilder::new(i64::MIN, 10, 1_000);

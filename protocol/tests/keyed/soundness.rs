@@ -1,9 +1,9 @@
 //! What is not sound can't be made.
 
 use overspill_protocol::keyed::{
-    Chunk, KeyedError, KeyedRecords, OptionalColumn, Partials, Shipment, ShipmentAnswer,
-    ShipmentAnswerBuilder, ShipmentAnswerParts, ShipmentParts, StateChange, Step, TimeDomain,
-    Timer, TimerLists, TimerListsBuilder,
+    Chunk, Fingerprint, KeyedError, KeyedRecords, OptionalColumn, Partials, Shipment,
+    ShipmentAnswer, ShipmentAnswerBuilder, ShipmentAnswerParts, ShipmentParts, StateChange,
+    StateEntry, Step, TimeDomain, Timer, TimerLists, TimerListsBuilder,
 };
 use overspill_protocol::{Batch, Cause, Column, Rejection};
 
@@ -58,9 +58,11 @@ fn a_step_names_keys_that_are_there_and_gives_each_some_records() {
 }
 
 #[test]
-fn a_state_that_is_left_out_is_not_there() {
+fn a_state_that_is_left_out_is_known_by_its_fingerprint() {
     let shipment = samples::shipment();
     assert_eq!(shipment.held_keys().collect::<Vec<_>>(), [0]);
+    let six = StateEntry::Held(Fingerprint::of(Some(b"six")));
+    assert_eq!(shipment.state(0), six);
     let full = shipment.clone().with_states(OptionalColumn::from_entries([
         Some("six"),
         Some("seven"),
@@ -70,10 +72,22 @@ fn a_state_that_is_left_out_is_not_there() {
     assert_eq!(full.held_keys().count(), 0);
     let less = full.clone().without_states(|key| key < 2);
     assert_eq!(less.held_keys().collect::<Vec<_>>(), [0, 1]);
-    assert_eq!(less.states().iter().flatten().count(), 0);
-    assert!(less.bytes() < full.bytes());
+    assert_eq!(less.state(0), six);
+    assert_eq!(less.state(1), StateEntry::Held(Fingerprint::of(Some(b"seven"))));
+    assert_eq!(less.state(2), StateEntry::Missing);
+    // Once more changes nothing.
+    assert_eq!(less.clone().without_states(|key| key == 1), less);
     assert_eq!(full.clone().without_states(|_| false), full);
     assert!(shipment.with_states(OptionalColumn::missing(2)).is_err());
+    let odd = broken(|parts| parts.held = Some([true, true, false].into()));
+    assert!(odd.contains("entry 1 is left out, and yet its state is no fingerprint"), "{odd}");
+}
+
+#[test]
+fn no_state_has_another_fingerprint_than_an_empty_one() {
+    assert_ne!(Fingerprint::of(None), Fingerprint::of(Some(b"")));
+    assert_ne!(Fingerprint::of(Some(b"a")), Fingerprint::of(Some(b"b")));
+    assert_eq!(Fingerprint::of(Some(b"a")), Fingerprint::of(Some(b"a")));
 }
 
 #[test]
