@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use overspill::pipeline::definition::{Pipeline, Problems};
+use overspill::pipeline::inspection;
+use overspill_operator_runtime::{Operator, Runtime, RuntimeOptions};
 
 mod check;
 mod interrupt;
@@ -72,6 +74,19 @@ impl PipelineArgs {
     /// The checked pipeline; what is wrong with it goes to standard error.
     fn load(&self) -> Result<Pipeline, ExitCode> {
         Pipeline::load(&self.pipeline, &self.set).map_err(|problems| told(&problems))
+    }
+
+    /// The components of the pipeline, held against the file; what doesn't fit goes to standard
+    /// error.
+    fn inspect(&self, pipeline: &Pipeline) -> Result<Vec<Operator>, ExitCode> {
+        if pipeline.operators.is_empty() {
+            return Ok(Vec::new());
+        }
+        let runtime = Runtime::new(RuntimeOptions::default()).map_err(|error| {
+            eprintln!("error: components can't be loaded: {error}");
+            ExitCode::from(FAILED)
+        })?;
+        inspection::inspect(pipeline, &runtime).map_err(|problems| told(&problems))
     }
 }
 

@@ -48,6 +48,11 @@ pub(super) fn run(args: &RunArgs) -> ExitCode {
         Ok(pipeline) => pipeline,
         Err(code) => return code,
     };
+    // The engine would find the same, but couldn't say in which line. Loading twice is cheap: what
+    // is compiled here comes out of the cache there.
+    if let Err(code) = args.pipeline.inspect(&pipeline) {
+        return code;
+    }
     match run_pipeline(args, &pipeline) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(FAILED),

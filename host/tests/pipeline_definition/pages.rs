@@ -23,11 +23,12 @@ fn every_code_has_a_page_and_every_page_a_code() {
 }
 
 /// The sections of a file, each with every kind that has keys of its own.
-const SECTIONS: [&str; 19] = [
+const SECTIONS: [&str; 20] = [
     "",
     "[source]\nkind = \"lines\"\npath = \"-\"",
     "[source]\nkind = \"ndjson\"\npath = \"-\"",
     "[source]\nkind = \"nexmark\"",
+    "[source]\nkind = \"ysb\"",
     "[source]\nkind = \"nexmark\"\n[source.rate]",
     "[source]\nkind = \"nexmark\"\n[source.batch]",
     "[source]\nkind = \"nexmark\"\n[source.watermark]",

@@ -7,13 +7,12 @@ mod text;
 
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::Args;
 use overspill::pipeline::definition::{Order, Pipeline};
 use overspill::pipeline::inspection;
-use overspill_operator_runtime::{Kind, Operator, Runtime, RuntimeOptions};
+use overspill_operator_runtime::{Kind, Operator};
 
-use super::{FAILED, PipelineArgs, told};
+use super::PipelineArgs;
 
 #[derive(Args, Debug)]
 pub(super) struct CheckArgs {
@@ -67,20 +66,12 @@ pub(super) fn check(args: &CheckArgs) -> ExitCode {
         Ok(pipeline) => pipeline,
         Err(code) => return code,
     };
-    let runtime = match args.no_load {
+    let components = match args.no_load {
         true => None,
-        false => match Runtime::new(RuntimeOptions::default()).context("cannot load components") {
-            Ok(runtime) => Some(runtime),
-            Err(error) => {
-                eprintln!("error: {error:#}; --no-load checks the file alone");
-                return ExitCode::from(FAILED);
-            }
+        false => match args.pipeline.inspect(&pipeline) {
+            Ok(components) => Some(components),
+            Err(code) => return code,
         },
-    };
-    let components = match runtime.map(|runtime| inspection::inspect(&pipeline, &runtime)) {
-        Some(Err(problems)) => return told(&problems),
-        Some(Ok(components)) => Some(components),
-        None => None,
     };
     let checked = Checked { pipeline: &pipeline, components };
     if args.mermaid {

@@ -129,11 +129,21 @@ fn describe_operator(
         text.aspect("order", Some(order.to_string()));
     }
     text.aspect("outputs", outputs(checked, number));
-    if !operator.settings.is_empty() {
-        let settings: Vec<String> =
-            operator.settings.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
-        text.aspect("settings", Some(settings.join(", ")));
+    text.aspect("settings", settings(checked, number, operator));
+}
+
+/// What the component is configured with, and what it would take else.
+fn settings(checked: &Checked<'_>, number: usize, operator: &OperatorDefinition) -> Option<String> {
+    let mut settings: Vec<String> =
+        operator.settings.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
+    let description = checked.component(number).map(|component| component.description());
+    for setting in description.iter().flat_map(|description| &description.settings) {
+        let given = operator.settings.iter().any(|(name, _)| *name == setting.name);
+        if let Some(default) = setting.default.as_ref().filter(|_| !given) {
+            settings.push(format!("{} = {default:?} (by default)", setting.name));
+        }
     }
+    (!settings.is_empty()).then(|| settings.join(", "))
 }
 
 /// Where each output goes, where there is more than one way.
