@@ -17,10 +17,13 @@
 //! are not emitted; `local` and `remote` are the lanes, with `limit`, `breaker` and `backoff` for
 //! targets that throttle or fail; `rate` measures, and [`controller`](Observation) decides.
 //!
+//! [`find_bottleneck`] names the operator of a graph that holds the others back.
+//!
 //! [`keyed`] says which keys of a stateful operator can be worked on, and [`WatermarkMerge`] and
 //! [`Gate`] when a watermark goes on.
 
 mod backoff;
+mod bottleneck;
 mod breaker;
 mod controller;
 mod core;
@@ -39,6 +42,7 @@ mod snapshot;
 mod watermark;
 
 pub use self::core::Core;
+pub use bottleneck::{Bottleneck, QueueHistory, StageLoad, find_bottleneck};
 pub use breaker::BreakerState;
 pub use controller::{Assessment, Observation, Pressure};
 pub use decision::{Decision, DecisionKind, Reason};
