@@ -3,12 +3,14 @@
 //!
 //! `OVERSPILL_SEED=n` runs one schedule alone, `OVERSPILL_SCHEDULES=n` another number of them.
 
+mod burst_keyed;
 mod burst_simulator;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use burst_simulator::{LocalModel, Outcomes, TargetModel, World, simulate};
+use burst_keyed::{Aggregate, Input, Keyed, Limits, Seen, random_input};
+use burst_simulator::{LocalModel, Outcomes, TargetModel, World, simulate, simulate_with};
 use overspill::burst::{
     DecisionKind, LocalPolicy, Offload, Order, Policy, Price, Reason, Runners, TargetPolicy, Time,
 };
@@ -98,6 +100,10 @@ fn random_target(random: &mut ChaCha8Rng, until: u64) -> TargetModel {
     }
 }
 
+fn random_order(random: &mut ChaCha8Rng) -> Order {
+    [Order::Total, Order::PerKey, Order::None][random.random_range(0..3)]
+}
+
 /// A world that depends on its seed alone.
 fn random_world(seed: u64) -> World {
     let random = &mut ChaCha8Rng::seed_from_u64(seed);
@@ -150,7 +156,7 @@ fn random_world(seed: u64) -> World {
             hedge: random.random_bool(0.7),
             forced_patience: milliseconds(random, 50, 2000),
             overload_from: None,
-            order: Order::Total,
+            order: random_order(random),
             grace: milliseconds(random, 1, 50),
         },
         arrivals,
@@ -172,11 +178,14 @@ fn random_world(seed: u64) -> World {
 }
 
 /// Runs one schedule, and says how to repeat it when it fails.
-fn run(seed: u64) -> Outcomes {
-    let result = catch_unwind(AssertUnwindSafe(|| simulate(random_world(seed))));
-    let why = match result {
-        Ok(Ok(outcomes)) => match outcomes.stopped {
-            None => return outcomes,
+fn run<T>(
+    seed: u64,
+    what: &str,
+    simulate: impl FnOnce() -> Result<(Outcomes, T), String>,
+) -> (Outcomes, T) {
+    let why = match catch_unwind(AssertUnwindSafe(simulate)) {
+        Ok(Ok((outcomes, more))) => match &outcomes.stopped {
+            None => return (outcomes, more),
             Some(reason) => format!("it stopped: {reason}"),
         },
         Ok(Err(sentence)) => sentence,
@@ -187,9 +196,52 @@ fn run(seed: u64) -> Outcomes {
             .unwrap_or_else(|| "it panicked".into()),
     };
     panic!(
-        "schedule {seed}: {why}\nTo run it alone: OVERSPILL_SEED={seed} cargo test --release -p \
-         overspill --test burst_schedules"
+        "schedule {seed} of {what}: {why}\nTo run it alone: OVERSPILL_SEED={seed} cargo test \
+         --release --workspace --test burst_schedules {what}"
     );
+}
+
+fn run_flatmap(seed: u64) -> Outcomes {
+    let simulate = || simulate(random_world(seed)).map(|outcomes| (outcomes, ()));
+    let (outcomes, ()) = run(seed, "stateless", simulate);
+    let batches = outcomes.completions.len() as u64;
+    assert_eq!(batches, outcomes.last.emitted_batches, "schedule {seed}");
+    outcomes
+}
+
+/// A world for work that comes from a keyed operator, and what comes in.
+fn random_keyed_world(seed: u64) -> (World, Input, Order, Limits) {
+    let mut world = random_world(seed);
+    let random = &mut ChaCha8Rng::seed_from_u64(seed ^ 0x6b_65_79);
+    let input = random_input(random, &world.arrivals);
+    let order = random_order(random);
+    world.policy.order = Order::None;
+    let limits = Limits {
+        keys: [1, 3, 1000][random.random_range(0..3)],
+        records: [1, 10, 100_000][random.random_range(0..3)],
+        bytes: if random.random_bool(0.2) { random.random_range(1..3000) } else { usize::MAX },
+        steps: random
+            .random_bool(0.5)
+            .then(|| (random.random_range(1..20), random.random_range(0..6))),
+        any_lane: random.random_bool(0.2),
+    };
+    (world, input, order, limits)
+}
+
+fn run_keyed(seed: u64) -> (Outcomes, Keyed) {
+    run(seed, "keyed", || {
+        let (world, input, order, limits) = random_keyed_world(seed);
+        simulate_with(world, Keyed::new(order, limits, input, seed))
+    })
+}
+
+fn run_aggregate(seed: u64) -> (Outcomes, Aggregate) {
+    run(seed, "aggregate", || {
+        let world = random_world(seed);
+        let random = &mut ChaCha8Rng::seed_from_u64(seed ^ 0x61_67_67);
+        let input = random_input(random, &world.arrivals);
+        simulate_with(world, Aggregate::new(input))
+    })
 }
 
 fn number_from(variable: &str) -> Option<u64> {
@@ -198,15 +250,15 @@ fn number_from(variable: &str) -> Option<u64> {
 }
 
 #[test]
-fn whatever_happens_nothing_is_lost_doubled_or_out_of_order() {
+fn stateless_work_is_not_lost_doubled_or_out_of_order() {
     if let Some(seed) = number_from("OVERSPILL_SEED") {
-        println!("{:#?}\n{:#?}", random_world(seed), run(seed));
+        println!("{:#?}\n{:#?}", random_world(seed), run_flatmap(seed));
         return;
     }
     let schedules = number_from("OVERSPILL_SCHEDULES").unwrap_or(10_000);
     let mut seen = [0_u64; 16];
     for seed in 0..schedules {
-        let outcomes = run(seed);
+        let outcomes = run_flatmap(seed);
         let last = &outcomes.last;
         let of_targets = |count: fn(&overspill::burst::Counts) -> u64| -> u64 {
             last.targets.iter().map(|target| count(&target.counts)).sum()
@@ -237,7 +289,70 @@ fn whatever_happens_nothing_is_lost_doubled_or_out_of_order() {
     }
     println!("{schedules} schedules; what happened in them: {seen:?}");
     // A schedule in which nothing goes wrong proves little.
-    if schedules >= 1000 {
+    if schedules >= 10_000 {
         assert!(seen.iter().all(|count| *count >= 100), "{seen:?}");
+    }
+}
+
+#[test]
+fn keyed_work_is_per_key_what_a_single_thread_makes_of_it() {
+    if let Some(seed) = number_from("OVERSPILL_SEED") {
+        let (world, input, order, limits) = random_keyed_world(seed);
+        println!("{world:#?}\n{input:?}\n{order:?} {limits:?}");
+        let (outcomes, keyed) = run_keyed(seed);
+        println!("{outcomes:#?}\n{:?}", keyed.seen);
+        return;
+    }
+    let schedules = number_from("OVERSPILL_SCHEDULES").unwrap_or(10_000);
+    let mut seen = [0_u64; 14];
+    for seed in 0..schedules {
+        let (outcomes, keyed) = run_keyed(seed);
+        let Seen { leases, cut, piled_up, fired_away, timer_only, processing, zombies, watermarks } =
+            keyed.seen;
+        let last = &outcomes.last;
+        let of_targets = |count: fn(&overspill::burst::Counts) -> u64| -> u64 {
+            last.targets.iter().map(|target| count(&target.counts)).sum()
+        };
+        let more = [
+            leases,
+            cut,
+            piled_up,
+            fired_away,
+            timer_only,
+            processing,
+            zombies,
+            watermarks,
+            last.offloaded_records,
+            last.duplicates_dropped,
+            of_targets(|counts| counts.partial),
+            of_targets(|counts| counts.throttles),
+            of_targets(|counts| counts.errors),
+            outcomes.cancels,
+        ];
+        seen.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+    }
+    println!("{schedules} schedules; what happened in them: {seen:?}");
+    if schedules >= 10_000 {
+        assert!(seen.iter().all(|count| *count >= 100), "{seen:?}");
+    }
+}
+
+#[test]
+fn aggregate_work_is_what_a_single_thread_makes_of_it() {
+    if let Some(seed) = number_from("OVERSPILL_SEED") {
+        println!("{:#?}", run_aggregate(seed).0);
+        return;
+    }
+    let schedules = number_from("OVERSPILL_SCHEDULES").unwrap_or(10_000);
+    let (mut offloaded, mut dropped, mut late) = (0, 0, 0);
+    for seed in 0..schedules {
+        let (outcomes, aggregate) = run_aggregate(seed);
+        offloaded += outcomes.last.offloaded_records;
+        dropped += outcomes.last.duplicates_dropped;
+        late += aggregate.late;
+    }
+    println!("{schedules} schedules: {offloaded} offloaded, {dropped} dropped, {late} late");
+    if schedules >= 10_000 {
+        assert!(offloaded.min(dropped).min(late) >= 100);
     }
 }

@@ -7,26 +7,22 @@ use overspill::burst::{
 };
 use rand::RngExt;
 
-use super::{Given, Happening, Numbered, Processed, Simulation};
+use super::{Driver, Given, Happening, Simulated, Simulation};
 
-impl Simulation {
+impl<D: Driver> Simulation<D> {
     pub(super) fn run(
         &mut self,
         attempt: AttemptId,
         lane: Lane,
-        work: Numbered,
+        work: D::Work,
         deadline: Time,
         with_module: bool,
     ) -> Result<(), String> {
         check!(self.used.insert(attempt), "{attempt:?} is used twice");
         check!(deadline > self.now, "{attempt:?} has no time");
-        // Empty batches in a row can't be told apart, and count as one here.
-        let held = self.expected.iter().map(|(_, batch)| batch).find(|batch| {
-            let inside = batch.from <= work.from && work.to <= batch.to;
-            inside && (work.from < work.to || batch.from == batch.to)
-        });
-        check!(held.is_some(), "{attempt:?} runs {work:?}, which is not in flight");
-        let batch = held.map_or((0, 0), |batch| (batch.from, batch.to));
+        let Some(batch) = self.driver.holds(&work) else {
+            return Err(format!("{attempt:?} runs {work:?}, which is not in flight"));
+        };
         match lane {
             Lane::Local(number) => {
                 check!(number < self.lanes.len(), "there is no {lane}");
@@ -44,16 +40,16 @@ impl Simulation {
         &mut self,
         number: usize,
         attempt: AttemptId,
-        work: Numbered,
+        work: D::Work,
         with_module: bool,
     ) -> Result<(), String> {
         let most = self.world.policy.targets[number].max_payload;
         check!(work.bytes() <= most, "{work:?} has more than {most} bytes");
         check!(self.world.policy.offload != Offload::Never, "{attempt:?} leaves, but may not");
-        let failures = self.call_failures.get(&work.from).copied().unwrap_or(0);
+        let failures = self.call_failures.get(&work.place()).copied().unwrap_or(0);
         let allowed = self.world.policy.targets.iter().map(|target| target.max_attempts).max();
         check!(Some(failures) < allowed, "{work:?} is sent again after {failures} failures");
-        self.calls.insert(attempt, work.from);
+        self.calls.insert(attempt, work.place());
         let seen = self.core.snapshot(self.now);
         let seen = &seen.targets[number];
         let target = &mut self.targets[number];
@@ -98,7 +94,7 @@ impl Simulation {
         &mut self,
         number: usize,
         attempt: AttemptId,
-        work: Numbered,
+        work: D::Work,
         with_module: bool,
         sent: Time,
     ) {
@@ -111,8 +107,8 @@ impl Simulation {
         if random.random_bool(model.stragglers) {
             stretch *= random.random_range(2.0..50.0);
         }
-        let records = work.to - work.from;
-        let mut taken = model.latency.mul_f64(stretch) + model.per_record * records as u32;
+        let pieces = work.records();
+        let mut taken = model.latency.mul_f64(stretch) + model.per_record * work.weight() as u32;
         let mut cold = false;
         let busy = self.targets[number].under_way.len() > model.takes_at_once;
         let mut chance = |share: f64| random.random_bool(share);
@@ -133,16 +129,15 @@ impl Simulation {
         } else if chance(model.fails_for_good) {
             Outcome::Failed { reason: "it will never do this".into(), retryable: false }
         } else if chance(model.lies) {
-            let claims = if chance(0.5) { 0 } else { records as usize + 1 };
-            Outcome::Done(Processed { claims: Some(claims), ..Processed::new(work.from, work.to) })
+            Outcome::Done(work.lie(if chance(0.5) { 0 } else { pieces + 1 }))
         } else {
             cold = with_module;
             self.targets[number].has_module = true;
-            let mut to = work.to;
-            if records > 1 && chance(model.partial) {
-                to = work.from + self.random.random_range(1..records);
+            let mut done = pieces;
+            if pieces > 1 && chance(model.partial) {
+                done = self.random.random_range(1..pieces);
             }
-            Outcome::Done(Processed::new(work.from, to))
+            Outcome::Done(work.answer(done))
         };
         if self.random.random_bool(model.answers_late) {
             let policy = &self.world.policy.targets[number];
@@ -165,8 +160,8 @@ impl Simulation {
         let Given { attempt, work, batch } = given;
         let model = self.world.local.clone();
         let stretch = 1.0 + (model.slower_by - 1.0) * self.random.random_range(0.0..=1.0);
-        let records = work.to - work.from;
-        let taken = model.per_record.mul_f64(stretch) * records as u32;
+        let pieces = work.records();
+        let taken = model.per_record.mul_f64(stretch) * work.weight() as u32;
         let failures = self.local_failures.entry(batch).or_default();
         let may_fail = *failures + 1 < self.world.policy.local.max_attempts;
         let silent = may_fail && self.random.random_bool(model.says_nothing);
@@ -179,11 +174,11 @@ impl Simulation {
             let retryable = self.random.random_bool(0.5);
             Some(Outcome::Failed { reason, retryable })
         } else {
-            let mut to = work.to;
-            if records > 1 && self.random.random_bool(model.partial) {
-                to = work.from + self.random.random_range(1..records);
+            let mut done = pieces;
+            if pieces > 1 && self.random.random_bool(model.partial) {
+                done = self.random.random_range(1..pieces);
             }
-            Some(Outcome::Done(Processed::new(work.from, to)))
+            Some(Outcome::Done(work.answer(done)))
         };
         self.later(self.now + taken, Happening::LaneEnds { lane, attempt, outcome, taken });
     }

@@ -10,7 +10,9 @@ macro_rules! check {
     };
 }
 
+mod driver;
 mod lanes;
+mod numbers;
 mod work;
 mod world;
 
@@ -19,12 +21,13 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use overspill::burst::{
-    Action, AttemptId, Core, Decision, Event, Offload, Outcome, Sequence, Snapshot, TargetId, Time,
+    Action, AttemptId, Core, Decision, Event, Offload, Outcome, Snapshot, TargetId, Time, Work,
 };
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-pub(crate) use work::{Numbered, Processed};
+pub(crate) use driver::{Driver, Simulated};
+use numbers::Numbers;
 pub(crate) use world::{LocalModel, TargetModel, World};
 
 /// What came of a simulation.
@@ -44,47 +47,32 @@ pub(crate) struct Outcomes {
 const NEVER_AGAIN: u32 = 1000;
 
 #[derive(Debug)]
-enum Happening {
-    Due,
-    Ends {
-        attempt: AttemptId,
-        outcome: Outcome<Processed>,
-        taken: Duration,
-        cold: bool,
-    },
-    LaneEnds {
-        lane: usize,
-        attempt: AttemptId,
-        outcome: Option<Outcome<Processed>>,
-        taken: Duration,
-    },
-    RunnerUp {
-        target: usize,
-    },
-    Kill {
-        target: usize,
-    },
+enum Happening<A> {
+    Ends { attempt: AttemptId, outcome: Outcome<A>, taken: Duration, cold: bool },
+    LaneEnds { lane: usize, attempt: AttemptId, outcome: Option<Outcome<A>>, taken: Duration },
+    RunnerUp { target: usize },
+    Kill { target: usize },
     Look,
 }
 
-struct Pending {
+struct Pending<A> {
     at: Time,
     tie: u64,
-    what: Happening,
+    what: Happening<A>,
 }
 
-impl PartialEq for Pending {
+impl<A> PartialEq for Pending<A> {
     fn eq(&self, other: &Self) -> bool {
         (self.at, self.tie) == (other.at, other.tie)
     }
 }
-impl Eq for Pending {}
-impl PartialOrd for Pending {
+impl<A> Eq for Pending<A> {}
+impl<A> PartialOrd for Pending<A> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
-impl Ord for Pending {
+impl<A> Ord for Pending<A> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.at, self.tie).cmp(&(other.at, other.tie))
     }
@@ -92,15 +80,14 @@ impl Ord for Pending {
 
 /// What a local lane was given.
 #[derive(Clone)]
-struct Given {
+struct Given<W> {
     attempt: AttemptId,
-    work: Numbered,
-    /// The first record of its batch, and the one after its last.
-    batch: (u64, u64),
+    work: W,
+    /// The submitted piece that it is cut from.
+    batch: u64,
 }
 
-#[derive(Default)]
-struct TargetState {
+struct TargetState<W> {
     up: usize,
     wanted: usize,
     starting: usize,
@@ -108,48 +95,64 @@ struct TargetState {
     /// Calls that the core counts as under way.
     under_way: HashSet<AttemptId>,
     /// Calls that wait for a runner to start.
-    held: Vec<(AttemptId, Numbered, bool, Time)>,
+    held: Vec<(AttemptId, W, bool, Time)>,
     probe: Option<AttemptId>,
 }
 
-struct Simulation {
+impl<W> Default for TargetState<W> {
+    fn default() -> Self {
+        Self {
+            up: 0,
+            wanted: 0,
+            starting: 0,
+            has_module: false,
+            under_way: HashSet::new(),
+            held: Vec::new(),
+            probe: None,
+        }
+    }
+}
+
+type AnswerOf<D> = <<D as Driver>::Work as Work>::Answer;
+
+struct Simulation<D: Driver> {
     world: World,
     random: ChaCha8Rng,
-    core: Core<Numbered>,
+    driver: D,
+    core: Core<D::Work>,
     now: Time,
-    heap: BinaryHeap<Reverse<Pending>>,
+    heap: BinaryHeap<Reverse<Pending<AnswerOf<D>>>>,
     tie: u64,
-    due: VecDeque<(Time, usize)>,
-    /// Submitted and not emitted: when due, and the records.
-    expected: VecDeque<(Time, Numbered)>,
-    emitted: u64,
-    records: u64,
     /// What each local lane has to do; the first is under way.
-    lanes: Vec<VecDeque<Given>>,
-    local_failures: BTreeMap<(u64, u64), u32>,
-    targets: Vec<TargetState>,
+    lanes: Vec<VecDeque<Given<D::Work>>>,
+    local_failures: BTreeMap<u64, u32>,
+    targets: Vec<TargetState<D::Work>>,
     used: HashSet<AttemptId>,
-    /// The first record of each call.
+    /// The first piece of each call.
     calls: HashMap<AttemptId, u64>,
-    /// How often calls that begin with this record failed; [`NEVER_AGAIN`] if for good.
+    /// How often calls that begin with this piece failed; [`NEVER_AGAIN`] if for good.
     call_failures: HashMap<u64, u32>,
     outcomes: Outcomes,
 }
 
-/// Runs a world to its end; an error says what did not hold.
+/// Runs a stateless operator to its end; an error says what did not hold.
 pub(crate) fn simulate(world: World) -> Result<Outcomes, String> {
+    let driver = Numbers::new(world.policy.order, &world.arrivals, world.record_bytes);
+    let (outcomes, driver) = simulate_with(world, driver)?;
+    Ok(Outcomes { completions: driver.completions, ..outcomes })
+}
+
+/// Runs a world to its end; an error says what did not hold.
+pub(crate) fn simulate_with<D: Driver>(world: World, driver: D) -> Result<(Outcomes, D), String> {
     let core = Core::new(world.policy.clone(), world.seed);
     let last = core.snapshot(Time(0));
     let mut simulation = Simulation {
         random: ChaCha8Rng::seed_from_u64(world.seed ^ 0x51_0b_5e_ed),
+        driver,
         core,
         now: Time(0),
         heap: BinaryHeap::new(),
         tie: 0,
-        due: world.arrivals.iter().copied().collect(),
-        expected: VecDeque::new(),
-        emitted: 0,
-        records: 0,
         lanes: vec![VecDeque::new(); world.policy.local.lanes],
         local_failures: BTreeMap::new(),
         targets: world.targets.iter().map(|_| TargetState::default()).collect(),
@@ -171,15 +174,11 @@ pub(crate) fn simulate(world: World) -> Result<Outcomes, String> {
     let result = simulation.turn();
     let at = simulation.now;
     result.map_err(|sentence| format!("at {} µs: {sentence}", at.0))?;
-    Ok(simulation.outcomes)
+    Ok((simulation.outcomes, simulation.driver))
 }
 
-impl Simulation {
+impl<D: Driver> Simulation<D> {
     fn prepare(&mut self) {
-        let dues: Vec<Time> = self.due.iter().map(|(at, _)| *at).collect();
-        for at in dues {
-            self.later(at, Happening::Due);
-        }
         for target in 0..self.targets.len() {
             for at in self.world.targets[target].kills.clone() {
                 self.later(at, Happening::Kill { target });
@@ -190,7 +189,7 @@ impl Simulation {
         }
     }
 
-    fn later(&mut self, at: Time, what: Happening) {
+    fn later(&mut self, at: Time, what: Happening<AnswerOf<D>>) {
         self.tie += 1;
         self.heap.push(Reverse(Pending { at, tie: self.tie, what }));
     }
@@ -198,7 +197,7 @@ impl Simulation {
     fn turn(&mut self) -> Result<(), String> {
         let mut steps = 0_u64;
         loop {
-            self.feed();
+            self.feed()?;
             if self.random.random_bool(self.world.output_turns) {
                 let blocked = self.random.random_bool(0.5);
                 self.core.output_blocked(self.now, blocked);
@@ -209,10 +208,12 @@ impl Simulation {
             if self.outcomes.stopped.is_some() {
                 return Ok(());
             }
-            if self.due.is_empty() && self.core.is_idle() {
+            if !self.driver.is_open() && self.core.is_idle() {
                 break;
             }
-            let wake = self.core.next_wake();
+            // What the core has no room for is taken when something else happens.
+            let driver = self.driver.next_wake().filter(|wake| *wake > self.now);
+            let wake = [self.core.next_wake(), driver].into_iter().flatten().min();
             let happens = self.heap.peek().map(|Reverse(pending)| pending.at);
             let next = [wake, happens].into_iter().flatten().min();
             let Some(next) = next else {
@@ -221,18 +222,14 @@ impl Simulation {
             steps += 1;
             check!(steps < 3_000_000, "it turns without end");
             self.now = self.now.max(next);
-            check!(self.now <= self.world.patience, "{} batches are left", self.expected.len());
+            check!(self.now <= self.world.patience, "work is left");
             while self.heap.peek().is_some_and(|Reverse(pending)| pending.at <= self.now) {
                 if let Some(Reverse(pending)) = self.heap.pop() {
                     self.happen(pending.what);
                 }
             }
         }
-        check!(
-            self.expected.is_empty(),
-            "it is idle, but {} batches are lost",
-            self.expected.len()
-        );
+        self.driver.finish().map_err(|sentence| format!("it is idle, but {sentence}"))?;
         check!(self.core.in_flight().next().is_none(), "it is idle with work in flight");
         self.outcomes.last = self.core.snapshot(self.now);
         // Whatever is still on its way must be told apart from news.
@@ -252,33 +249,28 @@ impl Simulation {
         Ok(())
     }
 
-    /// Submits what is due, as far as there is room.
-    fn feed(&mut self) {
-        while let Some((due, records)) = self.due.front().copied()
-            && due <= self.now
-            && self.core.room() > 0
-        {
-            self.due.pop_front();
-            let (from, to) = (self.records, self.records + records as u64);
-            self.records = to;
-            let work = Numbered { from, to, record_bytes: self.world.record_bytes };
-            self.expected.push_back((due, work.clone()));
-            self.core.submit(self.now, work);
-        }
-        if self.due.is_empty() && !self.core.is_closed() {
-            self.core.close(self.now);
-        }
+    fn feed(&mut self) -> Result<bool, String> {
+        self.driver.feed(self.now, &mut self.core)
     }
 
     /// Does what the core says until it has nothing more to say.
     fn obey(&mut self) -> Result<(), String> {
         for _ in 0..100_000 {
-            let Some(action) = self.core.poll(self.now) else { return Ok(()) };
+            let Some(action) = self.core.poll(self.now) else {
+                if self.outcomes.stopped.is_none() && self.feed()? {
+                    continue;
+                }
+                return Ok(());
+            };
             match action {
                 Action::Run { attempt, lane, work, deadline, with_module } => {
                     self.run(attempt, lane, work, deadline, with_module)?;
                 }
-                Action::Emit { sequence, answer } => self.emit(sequence, answer)?,
+                Action::Emit { sequence, answer } => {
+                    self.driver.emit(self.now, sequence, answer)?;
+                    // Emitting makes room.
+                    self.feed()?;
+                }
                 Action::Scale { target: TargetId(target), runners } => self.scale(target, runners),
                 Action::Cancel { attempt } => self.cancel(attempt)?,
                 Action::Stop { reason, .. } => self.outcomes.stopped = Some(reason),
@@ -287,29 +279,10 @@ impl Simulation {
         Err("it never has enough".into())
     }
 
-    fn emit(&mut self, sequence: Sequence, answer: Processed) -> Result<(), String> {
-        check!(sequence.0 == self.emitted, "{sequence:?} comes instead of {}", self.emitted);
-        let Some((due, work)) = self.expected.pop_front() else {
-            return Err(format!("{sequence:?} was never submitted"));
-        };
-        let mut next = work.from;
-        for (from, to) in &answer.runs {
-            check!(*from == next && to >= from, "{sequence:?}: {:?} for {work:?}", answer.runs);
-            next = *to;
-        }
-        check!(next == work.to, "{sequence:?}: {:?} for {work:?}", answer.runs);
-        self.emitted += 1;
-        let records = (work.to - work.from) as usize;
-        self.outcomes.completions.push((due, self.now, records));
-        // Emitting makes room.
-        self.feed();
-        Ok(())
-    }
-
     fn tell(
         &mut self,
         attempt: AttemptId,
-        outcome: Outcome<Processed>,
+        outcome: Outcome<AnswerOf<D>>,
         taken: Duration,
         cold: bool,
         host_cpu: Duration,
@@ -333,9 +306,8 @@ impl Simulation {
         self.core.handle(self.now, event);
     }
 
-    fn happen(&mut self, what: Happening) {
+    fn happen(&mut self, what: Happening<AnswerOf<D>>) {
         match what {
-            Happening::Due => {}
             Happening::Look => {
                 let snapshot = self.core.snapshot(self.now);
                 self.outcomes.samples.push(snapshot);
@@ -346,7 +318,7 @@ impl Simulation {
             Happening::Ends { attempt, outcome, taken, cold } => {
                 let target = self.targets.iter().position(|t| t.under_way.contains(&attempt));
                 let records = match &outcome {
-                    Outcome::Done(done) => done.runs.iter().map(|(from, to)| to - from).sum(),
+                    Outcome::Done(done) => D::Work::weight_of(done),
                     _ => 0,
                 };
                 let host_cpu = target.map_or(Duration::ZERO, |target| {
@@ -358,7 +330,7 @@ impl Simulation {
                 self.lanes[lane].pop_front();
                 if let Some(outcome) = outcome {
                     let records = match &outcome {
-                        Outcome::Done(done) => done.runs.iter().map(|(f, t)| (t - f) as u32).sum(),
+                        Outcome::Done(done) => D::Work::weight_of(done) as u32,
                         _ => 0,
                     };
                     let host_cpu = self.world.local.host_cpu_per_record * records;
@@ -380,12 +352,7 @@ impl Simulation {
             return Ok(());
         }
         if step.is_multiple_of(8) {
-            let listed: Vec<_> = self.core.in_flight().map(|(s, w)| (s.0, w.from, w.to)).collect();
-            let expected: Vec<_> = (self.emitted..)
-                .zip(&self.expected)
-                .map(|(sequence, (_, work))| (sequence, work.from, work.to))
-                .collect();
-            check!(listed == expected, "in flight are {expected:?}, but listed {listed:?}");
+            self.driver.check(self.now, &self.core)?;
         }
         let seen = self.core.snapshot(self.now);
         for (number, (target, seen)) in self.targets.iter().zip(&seen.targets).enumerate() {

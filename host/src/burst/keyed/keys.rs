@@ -60,8 +60,9 @@ pub(super) struct Entry<C> {
     pub(super) processing: bool,
     /// It stands in the list of keys to look at when the watermark rises.
     pub(super) listed: bool,
-    /// It has a timer that fires at the next rise of the watermark, whatever that is.
-    pub(super) overdue: bool,
+    /// It has a timer for a time before its first unfinished step: it fires after that step, or,
+    /// while the key is parked, with the next rise of the watermark, whatever that is.
+    pub(super) past_timer: bool,
     class: usize,
     links: [Link; 2],
 }
@@ -134,7 +135,7 @@ impl<C> Keys<C> {
             bytes: 0,
             processing: false,
             listed: false,
-            overdue: false,
+            past_timer: false,
             class: 0,
             links: [UNLINKED; 2],
         });

@@ -19,7 +19,9 @@ const MOST_IDLE_STEPS: usize = 64;
 ///    hold its records in the order they were added, each once.
 /// 3. *A timer fires where it would in a single-threaded run.* A lease holds every step, from the
 ///    key's first unfinished work on, in which one of its keys could fire a timer. What it doesn't
-///    reach is found again on release, by the time of the key's first timer.
+///    reach is found again on release, by the time of the key's first timer. And a lease holds no
+///    step before a key's first unfinished work in which that key could fire one: a key with a
+///    timer for a time that had passed when it was set goes in no lease that begins earlier.
 /// 4. *No watermark overtakes.* [`passed`](Self::passed) names a watermark only when all work of
 ///    before it, records and timers, was released.
 /// 5. What is kept (keys, steps, chunks) is what waits or is away, and no more.
@@ -108,9 +110,8 @@ impl<C: Chunk> KeySchedule<C> {
         for slot in std::mem::take(&mut self.parked) {
             let Some(entry) = self.keys.get_mut(slot) else { continue };
             entry.listed = false;
-            let overdue = std::mem::take(&mut entry.overdue);
             match entry.at {
-                Whereabouts::Parked if overdue => self.make_ready(slot, step),
+                Whereabouts::Parked if entry.past_timer => self.make_ready(slot, step),
                 Whereabouts::Parked => self.keys.remove(slot),
                 // Its work reaches back to this step, or its release will tell.
                 Whereabouts::Ready | Whereabouts::Leased { .. } => {}
@@ -125,15 +126,17 @@ impl<C: Chunk> KeySchedule<C> {
         // A key without work has finished every step but the one that has just ended.
         if let Some(step) = self.timeline.fired()
             && first_timer <= self.timeline.watermark()
+            && let Some(slot) = self.want(key, step)
+            && let Some(entry) = self.keys.get_mut(slot)
         {
-            self.want(key, step);
+            entry.past_timer |= first_timer <= self.timeline.watermarks(step).0;
         }
     }
 
     /// A processing-time timer of a key is due. A key that is away needs nothing: if the timer is
     /// still set after its release, call this again.
     pub fn fire_processing(&mut self, key: &[u8]) {
-        let step = self.timeline.newest();
+        let step = self.timeline.enter();
         if let Some(slot) = self.want(key, step)
             && let Some(entry) = self.keys.get_mut(slot)
         {
@@ -227,8 +230,10 @@ impl<C: Chunk> KeySchedule<C> {
         // was set: nothing but the next rise will show it.
         let overdue =
             fires.is_none() && first_event_timer.is_some_and(|t| t <= self.timeline.watermark());
+        let first = [waits, fires].into_iter().flatten().min();
+        let seen = first.map_or(i64::MIN, |first| self.timeline.watermarks(first).0);
         entry.at = Whereabouts::Parked;
-        entry.overdue = overdue;
+        entry.past_timer = overdue || first_event_timer.is_some_and(|timer| timer <= seen);
         self.leased -= 1;
         let listed = entry.listed;
         entry.listed |= overdue;
@@ -236,7 +241,7 @@ impl<C: Chunk> KeySchedule<C> {
         if overdue && !listed {
             self.parked.push(slot);
         }
-        match [waits, fires].into_iter().flatten().min() {
+        match first {
             Some(step) => self.make_ready(slot, step),
             None if overdue || listed => {}
             None => self.keys.remove(slot),

@@ -35,10 +35,11 @@ impl<C: Chunk> KeySchedule<C> {
         want: Take,
         mut state_bytes: impl FnMut(&[u8]) -> usize,
     ) -> Option<Lease<C>> {
-        let chosen = match want.prefer {
+        let mut chosen = match want.prefer {
             Prefer::Oldest => self.choose_oldest(want, &mut state_bytes),
             Prefer::SmallState => self.choose_small_states(want, &mut state_bytes),
         };
+        self.leave_early_timers(&mut chosen);
         let bound = match chosen[..] {
             [] => return None,
             [slot] => self.bound_of(slot, want, &mut state_bytes),
@@ -89,7 +90,6 @@ impl<C: Chunk> KeySchedule<C> {
         self.leased += 1;
         entry.at = at;
         entry.processing = false;
-        entry.overdue = false;
         let behind = entry.chunks.split_off(count);
         let taken = std::mem::replace(&mut entry.chunks, behind);
         let mut leased = LeasedKey {
@@ -172,6 +172,17 @@ impl<C: Chunk> KeySchedule<C> {
             }
         }
         chosen
+    }
+
+    /// Leaves out the keys whose timers would fire too early in a lease for all of these keys.
+    fn leave_early_timers(&self, chosen: &mut Vec<u32>) {
+        let entries = chosen.iter().filter_map(|slot| self.keys.get(*slot));
+        let Some(begin) = entries.map(|entry| entry.first).min() else { return };
+        chosen.retain(|slot| {
+            self.keys.get(*slot).is_some_and(|entry| {
+                !entry.past_timer || self.timeline.firing_between(begin, entry.first) == 0
+            })
+        });
     }
 
     /// Where the lease of one key ends so that it holds no more than is wanted.

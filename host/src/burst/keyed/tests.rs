@@ -171,6 +171,25 @@ fn a_timer_that_was_set_too_late_fires_with_the_next_watermark() {
 }
 
 #[test]
+fn a_key_with_a_timer_that_was_set_too_late_goes_in_no_lease_that_begins_earlier() {
+    let mut schedule = Schedule::new(Order::PerKey);
+    batch(&mut schedule, &[(b"a", &[1])]);
+    schedule.advance(10);
+    let away = one(&mut schedule);
+    schedule.advance(20);
+    batch(&mut schedule, &[(b"b", &[2])]);
+    let b = take(&mut schedule);
+    release(&mut schedule, &b, Some(15));
+    batch(&mut schedule, &[(b"b", &[3])]);
+    schedule.advance(30);
+    release(&mut schedule, &away, Some(12));
+    let a = take(&mut schedule);
+    assert_eq!((names(&a), steps(&a)), (vec![&b"a"[..]], vec![(10, 20), (20, 30)]));
+    let b = take(&mut schedule);
+    assert_eq!(steps(&b), [(20, 30)], "15 fires with 30, not with 20");
+}
+
+#[test]
 fn a_lease_ends_before_many_steps_in_which_nothing_is_known_to_happen() {
     let mut schedule = Schedule::new(Order::PerKey).with_step_limits(100, 3);
     batch(&mut schedule, &[(b"a", &[1])]);

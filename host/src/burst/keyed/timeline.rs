@@ -104,7 +104,7 @@ impl Timeline {
         }
     }
 
-    /// The step that records come into.
+    /// The step that records come into, or the firing of a processing-time timer.
     pub(super) fn enter(&mut self) -> u64 {
         self.fresh = false;
         self.newest()
