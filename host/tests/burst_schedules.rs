@@ -216,6 +216,9 @@ fn random_keyed_world(seed: u64) -> (World, Input, Order, Limits) {
     let input = random_input(random, &world.arrivals);
     let order = random_order(random);
     world.policy.order = Order::None;
+    // Even if all that comes is the work of one key, a local lane must be able to do it in time.
+    world.local.per_record = world.local.per_record.min(Duration::from_micros(100));
+    world.policy.local.attempt_timeout = SECOND * 3;
     let limits = Limits {
         keys: [1, 3, 1000][random.random_range(0..3)],
         records: [1, 10, 100_000][random.random_range(0..3)],
@@ -223,6 +226,7 @@ fn random_keyed_world(seed: u64) -> (World, Input, Order, Limits) {
         steps: random
             .random_bool(0.5)
             .then(|| (random.random_range(1..20), random.random_range(0..6))),
+        as_wanted: random.random_bool(0.3),
         any_lane: random.random_bool(0.2),
     };
     (world, input, order, limits)

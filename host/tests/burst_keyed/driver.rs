@@ -35,7 +35,9 @@ pub(crate) struct Limits {
     pub(crate) bytes: usize,
     /// The most steps of a lease, and those in a row without records.
     pub(crate) steps: Option<(usize, usize)>,
-    /// Local lanes and targets take what they want in this proportion, where both do.
+    /// As many records as the core wants in a piece, instead.
+    pub(crate) as_wanted: bool,
+    /// Every piece may run on any lane.
     pub(crate) any_lane: bool,
 }
 
@@ -47,7 +49,7 @@ pub(crate) struct Seen {
     pub(crate) cut: u64,
     /// Keys taken with the records of several batches.
     pub(crate) piled_up: u64,
-    /// Timers that fired at a watermark that had come while the key was away.
+    /// Keys with a timer that was due by a watermark that came while they were away.
     pub(crate) fired_away: u64,
     /// Keys taken for a timer alone.
     pub(crate) timer_only: u64,
@@ -190,7 +192,11 @@ impl Keyed {
             let hint = if self.limits.any_lane { Hint::Anywhere } else { hint };
             let want = Take {
                 most_keys: self.limits.keys,
-                most_records: self.limits.records.min(wants.records.max(1)),
+                most_records: if self.limits.as_wanted {
+                    wants.records
+                } else {
+                    self.limits.records
+                },
                 most_bytes: self.limits.bytes,
                 prefer,
             };
@@ -373,11 +379,7 @@ impl Driver for Keyed {
             self.away_keys.remove(&answer.key);
             let outputs = answer.outputs.iter();
             for (step, outputs) in outputs {
-                let at = lease.steps[*step];
                 for output in outputs {
-                    let away = at.then_watermark > left_at;
-                    self.seen.fired_away +=
-                        u64::from(matches!(output, Output::Timer { .. }) && away);
                     if self.order == Order::Total {
                         let place = lease.place(index, *step).ok_or("it has no place")?;
                         self.total.add(place, (answer.key.clone(), *output));
@@ -387,6 +389,8 @@ impl Driver for Keyed {
                 }
             }
             let timer = self.home.first_event_timer(&answer.key);
+            let now = self.schedule.watermark();
+            self.seen.fired_away += u64::from(now > left_at && timer.is_some_and(|t| t <= now));
             self.schedule
                 .release(lease.token, &answer.key, timer)
                 .map_err(|stale| format!("{:?}: {stale}", answer.key))?;
