@@ -19,6 +19,11 @@ impl TimeWindow {
         self.end.saturating_sub(1)
     }
 
+    /// Whether it has this time.
+    pub fn contains(self, time: i64) -> bool {
+        self.start <= time && time < self.end
+    }
+
     /// Whether the two share time, or at least touch.
     pub(super) fn touches(self, other: Self) -> bool {
         self.start <= other.end && other.start <= self.end
@@ -116,6 +121,11 @@ impl Windows {
     /// Whether a record of such a time may be late: else, no window has it.
     pub(super) fn may_be_late(&self, time: i64, now: i64) -> bool {
         self.domain == TimeDomain::EventTime && time.saturating_add(self.allowed_lateness) <= now
+    }
+
+    /// Whether each time is in just one window.
+    pub(super) fn are_tumbling(&self) -> bool {
+        matches!(self.kind, Kind::Sliding { size, every } if size == every)
     }
 
     pub(super) fn are_sessions(&self) -> bool {

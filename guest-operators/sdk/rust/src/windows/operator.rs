@@ -38,6 +38,10 @@ impl<F: Windowed> Keyed for WindowOperator<F> {
             })?,
         };
         let now = self.now(context);
+        if let Some(place) = self.open_window(time, now, state.get()) {
+            let open = state.get_or_default();
+            return self.inner.add(record, &mut open.windows[place].gathered);
+        }
         let mut late = true;
         for mut window in self.windows.assign(time) {
             if self.windows.are_sessions() {
@@ -79,6 +83,22 @@ impl<F: Windowed> WindowOperator<F> {
             TimeDomain::EventTime => context.watermark(),
             TimeDomain::ProcessingTime => context.processing_time(),
         }
+    }
+
+    /// The place of the one window that a record is in, if it is open, and hasn't fired: most
+    /// records are so, and nothing but their window changes.
+    fn open_window(
+        &self,
+        time: i64,
+        now: i64,
+        open: Option<&OpenWindows<F::Accumulator>>,
+    ) -> Option<usize> {
+        if !self.windows.are_tumbling() {
+            return None;
+        }
+        let windows = &open?.windows;
+        let place = windows.iter().rposition(|slot| slot.window.contains(time))?;
+        (self.windows.due(windows[place].window) > now).then_some(place)
     }
 
     fn set_timer(&self, time: i64, context: &mut Context<'_>) {
