@@ -57,8 +57,8 @@ impl FlatMap for Views {
             "" => Campaigns::of_seed_0(),
             text => Campaigns::read(text),
         };
-        let campaigns = campaigns
-            .map_err(|reason| SettingError { name: "campaigns".to_owned(), reason })?;
+        let campaigns =
+            campaigns.map_err(|reason| SettingError { name: "campaigns".to_owned(), reason })?;
         Ok(Self { campaigns, read })
     }
 
@@ -112,7 +112,10 @@ mod tests {
 
     #[test]
     fn binary_events_give_the_same() {
-        let settings = [("format", "binary"), ("campaigns", "{ \"00000000-0000-0000-0000-00000000000a\": \"c\"}")];
+        let settings = [
+            ("format", "binary"),
+            ("campaigns", "{ \"00000000-0000-0000-0000-00000000000a\": \"c\"}"),
+        ];
         let views = testing::configure::<Views>(&settings).unwrap();
         let mut event = [0; 62];
         event[47] = 10;
