@@ -8,9 +8,11 @@
 //! ```
 //!
 //! [`burst`] decides and remembers, and does no I/O. [`target`] sends and receives. [`state`] keeps
-//! what operators know of each key. [`pipeline`] turns all of them.
+//! what operators know of each key. [`pipeline`] turns all of them. [`laws`] holds operators to what
+//! all of it relies on.
 
 pub mod burst;
+pub mod laws;
 pub mod metric_definitions;
 pub mod pipeline;
 pub mod state;

@@ -12,6 +12,7 @@ mod check;
 mod interrupt;
 mod logging;
 mod run;
+mod test_laws;
 mod watcher;
 
 /// A pipeline stops for nothing it can't get back from: this is for what it can't.
@@ -31,7 +32,8 @@ Examples:
   overspill run pipeline.toml --json --timeline timeline.ndjson
   overspill run pipeline.toml --set operator.tokenizer.burst.offload=never
   overspill check pipeline.toml
-  overspill check pipeline.toml --mermaid";
+  overspill check pipeline.toml --mermaid
+  overspill test-laws operator.wasm";
 
 /// Runs dataflow pipelines whose operators are WebAssembly components, and sends part of their
 /// work elsewhere while it is more than this machine can do in time.
@@ -56,6 +58,12 @@ enum Command {
     /// Components are loaded and their settings tried: what isn't found here is found by a run
     /// before its first record.
     Check(check::CheckArgs),
+    /// Hold a component to the laws of its kind of operator, which bursting relies on.
+    ///
+    /// Each law is tried with cases that are made from a seed: records, watermarks, and places to
+    /// cut. A case for which a law is broken is made as small as it can be, and shown.
+    #[command(after_help = test_laws::AFTER_HELP)]
+    TestLaws(test_laws::TestLawsArgs),
 }
 
 /// Which pipeline, and what is changed in it.
@@ -114,5 +122,6 @@ pub(crate) fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Check(args) => check::check(&args),
+        Command::TestLaws(args) => test_laws::run(&args),
     }
 }

@@ -122,18 +122,34 @@ macro_rules! keyed {
         $crate::keyed!($name, $each, |_: Vec<Vec<u8>>, outcome: Outcome| outcome);
     };
     ($name:literal, $each:expr, $spoil:expr) => {
-        wit_bindgen::generate!({ path: "../../../wit", world: "keyed-operator" });
-        $crate::keyed_names!();
+        $crate::keyed_bindings!();
         struct Guest;
         $crate::describe!($name, Kind::Keyed, "0.1.0", Vec::new());
         $crate::configure!();
+        $crate::process!($each, $spoil);
+        export!(Guest);
+    };
+}
+
+/// The bare bindings of a keyed operator.
+#[macro_export]
+macro_rules! keyed_bindings {
+    () => {
+        wit_bindgen::generate!({ path: "../../../wit", world: "keyed-operator" });
+        $crate::keyed_names!();
+    };
+}
+
+/// Implements `keyed`: see [`keyed!`].
+#[macro_export]
+macro_rules! process {
+    ($each:expr, $spoil:expr) => {
         impl exports::overspill::operator::keyed::Guest for Guest {
             fn process(input: Groups) -> Outcome {
                 let values = strings(&input.records.values).map(<[u8]>::to_vec).collect();
                 $spoil(values, each_group(input, $each))
             }
         }
-        export!(Guest);
     };
 }
 
@@ -142,9 +158,10 @@ macro_rules! keyed {
 #[macro_export]
 macro_rules! keyed_names {
     () => {
+        #[allow(unused_imports)]
         use exports::overspill::operator::{
             configure::SettingError,
-            describe::{Description, Kind},
+            describe::{Description, Kind, Setting},
             keyed::{Groups, OptionalColumn, Outcome, StateChange, TimeDomain, Timers},
         };
         use overspill::operator::types::{Batch, Column, Rejection};
@@ -245,17 +262,36 @@ macro_rules! keyed_names {
 #[macro_export]
 macro_rules! aggregate {
     ($name:literal, $accumulate:expr, $merge:expr, $finish:expr) => {
-        wit_bindgen::generate!({ path: "../../../wit", world: "aggregate-operator" });
-        use exports::overspill::operator::{
-            aggregate::{Groups, Partials, Results},
-            configure::SettingError,
-            describe::{Description, Kind},
-        };
-        #[allow(unused_imports)]
-        use overspill::operator::types::{Batch, Column, Rejection};
+        $crate::aggregate_bindings!();
         struct Guest;
         $crate::describe!($name, Kind::Aggregate, "0.1.0", Vec::new());
         $crate::configure!();
+        $crate::aggregate_functions!($accumulate, $merge, $finish);
+        export!(Guest);
+    };
+}
+
+/// The bare bindings of an aggregate.
+#[macro_export]
+macro_rules! aggregate_bindings {
+    () => {
+        wit_bindgen::generate!({ path: "../../../wit", world: "aggregate-operator" });
+        #[allow(unused_imports)]
+        use exports::overspill::operator::{
+            aggregate::{Groups, Partials, Results},
+            configure::SettingError,
+            describe::{Description, Kind, Setting},
+        };
+        #[allow(unused_imports)]
+        use overspill::operator::types::{Batch, Column, Rejection};
+        $crate::lists!();
+    };
+}
+
+/// Implements `aggregate`: see [`aggregate!`].
+#[macro_export]
+macro_rules! aggregate_functions {
+    ($accumulate:expr, $merge:expr, $finish:expr) => {
         impl exports::overspill::operator::aggregate::Guest for Guest {
             fn accumulate(input: Groups) -> Partials {
                 $accumulate(input)
@@ -269,8 +305,45 @@ macro_rules! aggregate {
                 $finish(keys, partials, time)
             }
         }
-        export!(Guest);
-        $crate::lists!();
+    };
+}
+
+/// Implements `configure` for an operator with the setting `breaks`, and defines `breaks(law)`:
+/// whether it is set to that law.
+#[macro_export]
+macro_rules! lawless {
+    ($name:literal, $kind:expr) => {
+        struct Guest;
+
+        $crate::describe!(
+            $name,
+            $kind,
+            "0.1.0",
+            vec![Setting {
+                name: "breaks".into(),
+                description: "Which law to break.".into(),
+                default: Some("none".into()),
+            }]
+        );
+
+        thread_local! {
+            static BREAKS: std::cell::RefCell<String> = const {
+                std::cell::RefCell::new(String::new())
+            };
+        }
+
+        impl exports::overspill::operator::configure::Guest for Guest {
+            fn configure(settings: Vec<(String, String)>) -> Result<(), SettingError> {
+                for (_, law) in settings {
+                    BREAKS.set(law);
+                }
+                Ok(())
+            }
+        }
+
+        fn breaks(law: &str) -> bool {
+            BREAKS.with_borrow(|breaks| breaks == law)
+        }
     };
 }
 
