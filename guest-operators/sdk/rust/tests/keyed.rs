@@ -61,7 +61,10 @@ fn host() -> KeyedHost<Obedient> {
     KeyedHost::new(&[]).unwrap()
 }
 
-fn groups(groups: &[(&str, Option<&[u8]>, &[(&str, i64)])]) -> Groups {
+/// A key, its state, and its records with their times.
+type Group<'a> = (&'a str, Option<&'a [u8]>, &'a [(&'a str, i64)]);
+
+fn groups(groups: &[Group<'_>]) -> Groups {
     let records = groups.iter().flat_map(|group| group.2);
     let ends = groups.iter().scan(0, |end, group| {
         *end += group.2.len() as u32;
