@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::fs;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -166,6 +167,12 @@ pub(crate) fn children_cpu_seconds() -> Result<f64> {
     let (user, system) = field(13).zip(field(14)).context("/proc/self/stat lacks fields")?;
     // The unit is fixed at a hundredth of a second for everything that reads /proc.
     Ok((user + system) / 100.0)
+}
+
+/// How long this thread has been on a processor.
+pub(crate) fn processor_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 fn median(sorted: &[f64]) -> f64 {

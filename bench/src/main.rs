@@ -9,6 +9,7 @@ mod leverage;
 mod pipeline;
 mod program;
 mod startup;
+mod state;
 mod text;
 mod tokenizer;
 
@@ -48,15 +49,18 @@ enum Name {
     Leverage,
     /// How soon the first record is out.
     Startup,
+    /// What a look at keyed state and a commit cost.
+    State,
 }
 
 type Benchmark = fn(usize, bool) -> Result<()>;
 
-const BENCHMARKS: [(Name, Benchmark); 4] = [
+const BENCHMARKS: [(Name, Benchmark); 5] = [
     (Name::Tokenizer, |_, json| tokenizer::run(json).map(drop)),
     (Name::Pipeline, |repeats, json| show(&pipeline::run(repeats)?, json)),
     (Name::Leverage, |repeats, json| show(&leverage::run(repeats)?, json)),
     (Name::Startup, |repeats, json| show(&startup::run(repeats)?, json)),
+    (Name::State, |repeats, json| show(&state::run(repeats)?, json)),
 ];
 
 fn show(report: &Report, json: bool) -> Result<()> {

@@ -22,6 +22,8 @@ use overspill_protocol::{Batch, Column};
 use serde::Serialize;
 use tokenizer::Tokenizer;
 
+use crate::harness::processor_time;
+
 /// Records in a batch.
 const RECORDS: usize = 1024;
 /// How often each way is measured.
@@ -193,12 +195,6 @@ fn time(mut work: impl FnMut()) -> f64 {
             return span.as_nanos() as f64 / f64::from(rounds) / RECORDS as f64;
         }
     }
-}
-
-/// How long this thread has been on a processor.
-fn processor_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -39,9 +39,11 @@
 //!
 //! The store is fjall, a log-structured merge tree in safe Rust, maintained, under MIT or
 //! Apache-2.0. Entries that move out are written once and read back at most once, at random: a
-//! log-structured tree turns that into long writes in order, where a B-tree (redb) writes a page
-//! or more for each entry and syncs at each commit. RocksDB does what fjall does, but is a C++
-//! library of a million lines that has to be compiled along and can't be checked by Rust's means.
+//! log-structured tree turns that into long writes in order, where a B-tree (redb) rewrites pages
+//! all over the file. Measured side by side on a busy machine, 256 Ki records of 1 KiB put twice
+//! at random, 256 a commit, both without syncing: fjall 16 µs a record written, 37 µs read, 2.4 µs
+//! to know that there is none; redb 54, 29 and 26. RocksDB does what fjall does, but is C++ that
+//! has to be compiled along and can't be checked by Rust's means.
 
 mod commit;
 mod directory;
@@ -63,7 +65,7 @@ use self::entry::Residence;
 use self::expiry::Expiry;
 use self::slots::{Slot, Slots};
 use self::spill::Spill;
-use self::timers::TimerIndex;
+use self::timers::{KeyTimers, TimerIndex};
 
 pub use self::commit::{KeyChange, NewState};
 pub use self::error::{StateError, StateLimit};
@@ -205,15 +207,21 @@ impl KeyedState {
     /// A key's event-time timers at or before `event_up_to` and its processing-time timers at or
     /// before `processing_up_to`, in order.
     pub fn timers_of(&self, key: &[u8], event_up_to: i64, processing_up_to: i64) -> Vec<Timer> {
-        let Some(slot) = self.slots.find(key) else { return Vec::new() };
-        let timers = self.slots.entry(slot).timers.as_deref();
+        let timers = self.key_timers(key);
         timers.map_or_else(Vec::new, |timers| timers.up_to(event_up_to, processing_up_to))
     }
 
     /// The time of a key's first event-time timer.
     pub fn first_event_timer(&self, key: &[u8]) -> Option<i64> {
-        let slot = self.slots.find(key)?;
-        self.slots.entry(slot).timers.as_deref()?.first(TimeDomain::EventTime)
+        self.key_timers(key)?.first(TimeDomain::EventTime)
+    }
+
+    fn key_timers(&self, key: &[u8]) -> Option<&KeyTimers> {
+        // Most operators set none: no need to look for the key then.
+        if self.usage.timers == 0 {
+            return None;
+        }
+        self.slots.entry(self.slots.find(key)?).timers.as_deref()
     }
 
     /// The keys of a group that have a state or timers, in the order of their bytes. States that
