@@ -5,6 +5,7 @@
 //! ```
 
 mod harness;
+mod keyed;
 mod leverage;
 mod pipeline;
 mod program;
@@ -12,6 +13,7 @@ mod startup;
 mod state;
 mod text;
 mod tokenizer;
+mod zipf_keys;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
@@ -49,17 +51,20 @@ enum Name {
     Leverage,
     /// How soon the first record is out.
     Startup,
+    /// What WebAssembly costs a keyed counter.
+    Keyed,
     /// What a look at keyed state and a commit cost.
     State,
 }
 
 type Benchmark = fn(usize, bool) -> Result<()>;
 
-const BENCHMARKS: [(Name, Benchmark); 5] = [
+const BENCHMARKS: [(Name, Benchmark); 6] = [
     (Name::Tokenizer, |_, json| tokenizer::run(json).map(drop)),
     (Name::Pipeline, |repeats, json| show(&pipeline::run(repeats)?, json)),
     (Name::Leverage, |repeats, json| show(&leverage::run(repeats)?, json)),
     (Name::Startup, |repeats, json| show(&startup::run(repeats)?, json)),
+    (Name::Keyed, |repeats, json| show(&keyed::run(repeats)?, json)),
     (Name::State, |repeats, json| show(&state::run(repeats)?, json)),
 ];
 

@@ -38,6 +38,6 @@ fn prepare() -> Result<()> {
     step::step("build the programs (minutes at first, seconds later)", || {
         step::run(step::cargo().args(["build", "--release", "--workspace"]))
     })?;
-    let only = ["tokenizer", "identity", "spin"].map(str::to_owned).to_vec();
+    let only = ["tokenizer", "identity", "spin", "counter"].map(str::to_owned).to_vec();
     step::step("build the guests", || guests::run(&guests::Options { only, ..Default::default() }))
 }
