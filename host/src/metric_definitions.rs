@@ -149,7 +149,7 @@ definitions! {
         "Records that a sink wrote.";
     SINK_BYTES = Counter "overspill_sink_bytes_total" in Bytes:
         "Bytes that a sink wrote.";
-    SINK_SOURCE_RECORDS = Counter "overspill_sink_source_records_total" in Count:
+    DONE_RECORDS = Counter "overspill_done_records_total" in Count:
         "Records of the sources whose results have all reached a sink.";
     LATENCY = Histogram "overspill_latency_seconds" in Seconds:
         "Latency of source records, from when each was due to when its results reached a sink.";
@@ -217,6 +217,11 @@ pub fn publish(before: &Progress, now: &Progress) {
     for sink in &now.sinks {
         publish_sink(sink);
     }
+    counter(DONE_RECORDS, &[], now.done_records);
+    let latency = metrics::histogram!(LATENCY.name);
+    for (value, records) in &now.latency.values {
+        latency.record_many(value.as_secs_f64(), usize::try_from(*records).unwrap_or(usize::MAX));
+    }
 }
 
 fn publish_source(now: &SourceProgress) {
@@ -233,11 +238,6 @@ fn publish_sink(now: &SinkProgress) {
     let labels = [Label::new("sink", now.name.clone())];
     counter(SINK_RECORDS, &labels, now.records);
     counter(SINK_BYTES, &labels, now.bytes);
-    counter(SINK_SOURCE_RECORDS, &labels, now.source_records);
-    let latency = metrics::histogram!(LATENCY.name, labels.iter());
-    for (value, records) in &now.latency.values {
-        latency.record_many(value.as_secs_f64(), usize::try_from(*records).unwrap_or(usize::MAX));
-    }
 }
 
 fn publish_state(labels: &[Label], now: StateProgress) {

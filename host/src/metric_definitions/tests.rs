@@ -27,7 +27,8 @@ fn progress() -> Progress {
         values: vec![(Duration::from_millis(4), 30), (Duration::from_millis(40), 10)],
         ..Default::default()
     };
-    progress.sinks.push(SinkProgress { name: "out".into(), latency, ..Default::default() });
+    progress.sinks.push(SinkProgress { name: "out".into(), ..Default::default() });
+    progress.latency = latency;
     progress
 }
 

@@ -1,4 +1,4 @@
-//! What reached the sink: the count of losses, duplicates and disorder, and the latencies.
+//! What became of the records of the sources: losses, duplicates and disorder, and the latencies.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,19 +6,17 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::envelope::Envelope;
+use super::envelope::DueTimes;
 use super::progress::LatencyWindow;
 use crate::burst::Time;
 
-/// Follows the envelopes that reach the sink.
+/// Follows the batches of all sources.
 ///
 /// Nothing is assumed: what is lost is what was sent and never arrived, by the record numbers.
 pub struct Audit {
-    /// Runs of source records that have arrived, as first record and end; runs that touch are
-    /// joined, so that a stream in order is one run.
-    arrived: BTreeMap<u64, u64>,
-    /// The first record that has not been passed by any arrival.
-    next: u64,
+    /// Whether they have to arrive in order.
+    ordered: bool,
+    streams: Vec<Stream>,
     records: u64,
     duplicates: u64,
     order_violations: u64,
@@ -26,6 +24,16 @@ pub struct Audit {
     whole: Histogram<u64>,
     spike: Histogram<u64>,
     window: Histogram<u64>,
+}
+
+/// The stream of a source.
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    /// Runs of its records that have arrived, as first record and end; runs that touch are
+    /// joined, so that a stream in order is one run.
+    arrived: BTreeMap<u64, u64>,
+    /// The first record that has not been passed by any arrival.
+    next: u64,
 }
 
 /// What an [`Audit`] found.
@@ -37,7 +45,7 @@ pub struct AuditReport {
     pub lost: u64,
     /// Source records that arrived again.
     pub duplicates: u64,
-    /// Envelopes that arrived after one that was sent later.
+    /// Batches that arrived after one that was sent later, though their order was to be kept.
     pub order_violations: u64,
     /// The latency of all records.
     pub latency: Latency,
@@ -64,11 +72,12 @@ pub struct Latency {
 }
 
 impl Audit {
-    /// An audit that also looks at the records due in any of `spikes` by themselves.
-    pub fn new(spikes: Vec<Range<Time>>) -> Self {
+    /// An audit of so many sources that also looks at the records due in any of `spikes` by
+    /// themselves. Where the batches are not `ordered`, one that overtakes another is no fault.
+    pub fn new(sources: usize, spikes: Vec<Range<Time>>, ordered: bool) -> Self {
         Self {
-            arrived: BTreeMap::new(),
-            next: 0,
+            ordered,
+            streams: vec![Stream::default(); sources],
             records: 0,
             duplicates: 0,
             order_violations: 0,
@@ -79,19 +88,23 @@ impl Audit {
         }
     }
 
-    /// Notes that all results of an envelope have reached the sink at `now`.
-    pub fn arrived(&mut self, envelope: &Envelope, now: Time) {
-        let first = envelope.first_record;
-        let end = first + envelope.source_records() as u64;
-        if first < self.next {
+    /// Notes that all of a batch has arrived at `now`: the number of its source, its first record,
+    /// counted from 0 in its source's stream, and when its records were due.
+    ///
+    /// # Panics
+    /// When there is no such source.
+    pub fn arrived(&mut self, source: usize, first: u64, due: &DueTimes, now: Time) {
+        let end = first + due.len() as u64;
+        let stream = &mut self.streams[source];
+        if first < stream.next && self.ordered {
             self.order_violations += 1;
         }
-        self.next = self.next.max(end);
-        let known = self.insert(first, end);
+        stream.next = stream.next.max(end);
+        let known = stream.insert(first, end);
         self.duplicates += known;
         self.records += end - first - known;
         // Neighbours are often due at the same microsecond: count them together.
-        let mut due = envelope.due.iter().peekable();
+        let mut due = due.iter().peekable();
         while let Some(time) = due.next() {
             let mut records = 1;
             while due.next_if_eq(&time).is_some() {
@@ -104,25 +117,6 @@ impl Audit {
                 self.spike.saturating_record_n(latency, records);
             }
         }
-    }
-
-    /// Joins `first..end` with the runs that have arrived, and returns how many of its records
-    /// had arrived before.
-    fn insert(&mut self, first: u64, end: u64) -> u64 {
-        if first == end {
-            return 0;
-        }
-        let (mut start, mut stop, mut known) = (first, end, 0);
-        while let Some((&begin, &until)) = self.arrived.range(..=stop).next_back() {
-            if until < start {
-                break;
-            }
-            known += until.min(end).saturating_sub(begin.max(first));
-            self.arrived.remove(&begin);
-            (start, stop) = (start.min(begin), stop.max(until));
-        }
-        self.arrived.insert(start, stop);
-        known
     }
 
     /// How many source records have arrived, each counted once.
@@ -150,7 +144,7 @@ impl Audit {
         window
     }
 
-    /// The result, when the source has handed over `sent` records in all.
+    /// The result, when the sources have handed over `sent` records in all.
     pub fn report(&self, sent: u64) -> AuditReport {
         AuditReport {
             records: self.records,
@@ -160,6 +154,27 @@ impl Audit {
             latency: latency(&self.whole),
             spike: (!self.spikes.is_empty()).then(|| latency(&self.spike)),
         }
+    }
+}
+
+impl Stream {
+    /// Joins `first..end` with the runs that have arrived, and returns how many of its records
+    /// had arrived before.
+    fn insert(&mut self, first: u64, end: u64) -> u64 {
+        if first == end {
+            return 0;
+        }
+        let (mut start, mut stop, mut known) = (first, end, 0);
+        while let Some((&begin, &until)) = self.arrived.range(..=stop).next_back() {
+            if until < start {
+                break;
+            }
+            known += until.min(end).saturating_sub(begin.max(first));
+            self.arrived.remove(&begin);
+            (start, stop) = (start.min(begin), stop.max(until));
+        }
+        self.arrived.insert(start, stop);
+        known
     }
 }
 
@@ -188,56 +203,61 @@ fn latency(histogram: &Histogram<u64>) -> Latency {
 
 #[cfg(test)]
 mod tests {
-    use overspill_protocol::Batch;
-
     use super::*;
-    use crate::pipeline::envelope::DueTimes;
 
-    fn envelope(sequence: u64, first_record: u64, records: usize) -> Envelope {
-        let due = DueTimes::each((0..records as u64).map(|i| Time(1_000 * (first_record + i))));
-        Envelope { sequence, first_record, due, batch: Batch::empty() }
+    type Sent = (u64, DueTimes);
+
+    fn batch(first_record: u64, records: usize) -> Sent {
+        let due = (0..records as u64).map(|i| Time(1_000 * (first_record + i)));
+        (first_record, DueTimes::each(due))
     }
 
-    fn audit(envelopes: &[Envelope]) -> AuditReport {
-        let mut audit = Audit::new(Vec::new());
-        envelopes.iter().for_each(|envelope| audit.arrived(envelope, Time(100_000)));
+    fn audit(batches: &[Sent]) -> AuditReport {
+        let mut audit = Audit::new(1, Vec::new(), true);
+        batches.iter().for_each(|(first, due)| audit.arrived(0, *first, due, Time(100_000)));
         audit.report(30)
     }
 
     #[test]
     fn a_whole_stream_in_order_has_no_faults() {
-        let report = audit(&[envelope(0, 0, 10), envelope(1, 10, 15), envelope(2, 25, 5)]);
+        let report = audit(&[batch(0, 10), batch(10, 15), batch(25, 5)]);
         assert_eq!((report.records, report.lost), (30, 0));
         assert_eq!((report.duplicates, report.order_violations), (0, 0));
     }
 
     #[test]
-    fn a_missing_envelope_is_lost_wherever_it_is_missing() {
-        let middle = audit(&[envelope(0, 0, 10), envelope(2, 25, 5)]);
+    fn a_missing_batch_is_lost_wherever_it_is_missing() {
+        let middle = audit(&[batch(0, 10), batch(25, 5)]);
         assert_eq!((middle.records, middle.lost), (15, 15));
-        let last = audit(&[envelope(0, 0, 10), envelope(1, 10, 15)]);
+        let last = audit(&[batch(0, 10), batch(10, 15)]);
         assert_eq!((last.records, last.lost), (25, 5));
         assert_eq!(audit(&[]).lost, 30);
     }
 
     #[test]
     fn a_duplicate_does_not_hide_a_loss() {
-        let report = audit(&[envelope(0, 0, 10), envelope(1, 10, 15), envelope(1, 10, 15)]);
+        let report = audit(&[batch(0, 10), batch(10, 15), batch(10, 15)]);
         assert_eq!((report.records, report.lost, report.duplicates), (25, 5, 15));
-        let overlap = audit(&[envelope(0, 0, 10), envelope(1, 5, 15)]);
+        let overlap = audit(&[batch(0, 10), batch(5, 15)]);
         assert_eq!((overlap.records, overlap.lost, overlap.duplicates), (20, 10, 5));
     }
 
     #[test]
     fn disorder_is_counted_and_loses_nothing() {
-        let report = audit(&[envelope(1, 10, 15), envelope(0, 0, 10), envelope(2, 25, 5)]);
+        let report = audit(&[batch(10, 15), batch(0, 10), batch(25, 5)]);
         assert_eq!((report.lost, report.duplicates, report.order_violations), (0, 0, 1));
+        let mut unordered = Audit::new(1, Vec::new(), false);
+        for (first, due) in [batch(10, 15), batch(0, 10)] {
+            unordered.arrived(0, first, &due, Time(100_000));
+        }
+        assert_eq!(unordered.report(25).order_violations, 0);
     }
 
     #[test]
     fn latency_counts_from_the_due_time_of_each_record() {
-        let mut audit = Audit::new(vec![Time(5_000)..Time(8_000)]);
-        audit.arrived(&envelope(0, 0, 10), Time(10_000));
+        let mut audit = Audit::new(1, vec![Time(5_000)..Time(8_000)], true);
+        let (first, due) = batch(0, 10);
+        audit.arrived(0, first, &due, Time(10_000));
         let report = audit.report(10);
         assert_eq!(report.latency.records, 10);
         let close = |found: Duration, micros: u64| {

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use overspill_protocol::{Cause, Rejection};
+use overspill_protocol::Cause;
 use serde_json::{Value, json};
 
 use super::envelope::Envelope;
 use super::sink::SinkError;
 use super::source::Unreadable;
+use super::trace::Trace;
 
 /// How many rejections are logged.
 const LOGGED: u64 = 5;
@@ -67,17 +68,37 @@ impl DeadLetters {
         self.write(letter, &record.value);
     }
 
-    /// Takes a record that the operator `stage` rejected, out of the envelope in which it came.
-    pub fn rejected(&self, stage: &str, envelope: &Envelope, rejection: &Rejection) {
+    /// Takes a record that the operator `stage` rejected: it stood at place `record` of the
+    /// envelope in which it came.
+    pub fn rejected(
+        &self,
+        stage: &str,
+        envelope: &Envelope,
+        record: usize,
+        cause: Cause,
+        reason: &str,
+    ) {
+        let origin = envelope.traces.first();
         let letter = json!({
             "operator": stage,
-            "batch": envelope.sequence,
-            "record": rejection.index,
-            "first_source_record": envelope.first_record,
-            "cause": cause(rejection.cause),
-            "reason": rejection.reason,
+            "batch": origin.map(Trace::sequence),
+            "record": record,
+            "first_source_record": origin.map(Trace::first_record),
+            "cause": cause_name(cause),
+            "reason": reason,
         });
-        self.write(letter, envelope.batch.values().value(rejection.index as usize));
+        self.write(letter, envelope.batch.values().value(record));
+    }
+
+    /// Takes a timer that the operator `stage` could not handle: its key stands for a value.
+    pub fn rejected_timer(&self, stage: &str, key: &[u8], time: i64, cause: Cause, reason: &str) {
+        let letter = json!({
+            "operator": stage,
+            "timer": time,
+            "cause": cause_name(cause),
+            "reason": reason,
+        });
+        self.write(letter, key);
     }
 
     /// How many records came.
@@ -156,7 +177,7 @@ impl Drop for Shared {
     }
 }
 
-fn cause(cause: Cause) -> &'static str {
+fn cause_name(cause: Cause) -> &'static str {
     match cause {
         Cause::Operator => "operator",
         Cause::Trap => "trap",
@@ -175,7 +196,10 @@ mod tests {
 
     use super::*;
     use crate::burst::Time;
+    use crate::pipeline::audit::Audit;
     use crate::pipeline::envelope::DueTimes;
+    use crate::pipeline::run_clock::RunClock;
+    use crate::pipeline::trace::Ledger;
 
     #[test]
     fn a_letter_holds_the_record_its_place_and_the_reason() {
@@ -186,15 +210,13 @@ mod tests {
             "source",
             &Unreadable { line: 3, reason: "no JSON".to_owned(), value: b"{\"".to_vec() },
         );
+        let ledger = Ledger::new(RunClock::start(), Audit::new(1, Vec::new(), true));
+        let trace = ledger.trace(0, 4, 100, DueTimes::all_at(Time(0), 2));
         let envelope = Envelope {
-            sequence: 4,
-            first_record: 100,
-            due: DueTimes::all_at(Time(0), 2),
             batch: Batch::from_values(Column::from_values([&b"fine"[..], b"\xff\xfe"])),
+            traces: trace.into(),
         };
-        let rejection =
-            Rejection { index: 1, cause: Cause::Trap, reason: "unreachable".to_owned() };
-        letters.rejected("tokenizer", &envelope, &rejection);
+        letters.rejected("tokenizer", &envelope, 1, Cause::Trap, "unreachable");
         assert_eq!(letters.count(), 2);
         letters.flush().unwrap();
         let text = std::fs::read_to_string(&path).unwrap();

@@ -6,31 +6,28 @@ use std::time::Duration;
 
 use overspill_protocol::Batch;
 
+use super::trace::Traces;
 use crate::burst::Time;
 
-/// One batch of a source on its way to the sink.
-///
-/// It stays one envelope along the whole chain, whatever the operators make of its records, so
-/// that loss and latency can be counted for each record of the source when it reaches the sink.
+/// What passes an edge of the graph.
 #[derive(Clone, Debug)]
-pub struct Envelope {
-    /// The place of the batch in the source's stream, counted from 0.
-    pub sequence: u64,
-    /// The place of its first source record in the source's stream, counted from 0. The next
-    /// envelope's first record is this plus [`Envelope::source_records`].
-    pub first_record: u64,
-    /// When each source record in it was due. As long as there were source records, even when an
-    /// operator dropped or multiplied them.
-    pub due: DueTimes,
-    /// The records as the last stage left them.
-    pub batch: Batch,
+pub enum Element {
+    /// Records.
+    Records(Envelope),
+    /// No record with an earlier event time is expected on this edge, in milliseconds since
+    /// 1970-01-01T00:00:00 UTC. Rises along an edge.
+    Watermark(i64),
+    /// Nothing comes for now: this edge holds no watermark back until its next element.
+    Idle,
 }
 
-impl Envelope {
-    /// How many records of the source went into it.
-    pub fn source_records(&self) -> usize {
-        self.due.len()
-    }
+/// Records on their way from one stage to another.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    /// The records as the last stage left them.
+    pub batch: Batch,
+    /// The batches of sources that they come from.
+    pub traces: Traces,
 }
 
 /// When each of a run of records was due at its source, in the order of the records.

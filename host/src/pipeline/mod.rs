@@ -1,10 +1,10 @@
 //! The embedded dataflow: a pipeline file in, a graph of sources, operators and sinks at work.
 //!
 //! ```text
-//! PIPELINE.toml -> definition -> engine --+-- source:   batches, each record with its due time
-//!                                         +-- operators: a burst core, lanes and targets each
-//!                                         +-- sink:     records out; audit: what arrived, when
-//!                                         |
+//! PIPELINE.toml -> definition -> engine --+-- sources:   batches, and their watermarks
+//!                                         +-- operators: a burst core, lanes, targets, state
+//!                                         +-- sinks:     records out
+//!                                         |   trace, audit: what arrived in whole, and when
 //!                    progress (10/s) <----+----> report -> summary
 //! ```
 //!
@@ -16,10 +16,13 @@ pub mod definition;
 pub mod engine;
 pub mod envelope;
 pub mod inspection;
+mod json_field;
+mod json_path;
 pub mod progress;
 pub mod run_clock;
 pub mod sink;
 pub mod source;
 pub mod summary;
 pub mod timeline;
+pub mod trace;
 pub mod view;

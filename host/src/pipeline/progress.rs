@@ -17,6 +17,8 @@ pub struct Progress {
     pub sinks: Vec<SinkProgress>,
     /// Records of the sources that are done: nothing that came of them is still under way.
     pub done_records: u64,
+    /// The latency of those that are done since the last progress.
+    pub latency: LatencyWindow,
 }
 
 impl Progress {
@@ -38,14 +40,6 @@ impl Progress {
     /// The records that the sinks have written.
     pub fn sink_records(&self) -> u64 {
         self.sinks.iter().map(|sink| sink.records).sum()
-    }
-
-    /// The latency at all sinks since the last progress.
-    pub fn latency(&self) -> LatencyWindow {
-        match &self.sinks[..] {
-            [sink] => sink.latency.clone(),
-            sinks => LatencyWindow::union(sinks.iter().map(|sink| &sink.latency)),
-        }
     }
 
     /// The records that wait anywhere: due at a source and not taken, and in the queues of the
@@ -203,10 +197,6 @@ pub struct SinkProgress {
     pub records: u64,
     /// Bytes written.
     pub bytes: u64,
-    /// Records of the sources that arrived here: whose results have all been written.
-    pub source_records: u64,
-    /// The latency of what arrived since the last progress.
-    pub latency: LatencyWindow,
 }
 
 /// The latency of some records, from the moment each was due.
@@ -222,38 +212,6 @@ pub struct LatencyWindow {
     pub max: Duration,
     /// Each latency that occurred (to three digits), and for how many records, rising.
     pub values: Vec<(Duration, u64)>,
-}
-
-impl LatencyWindow {
-    /// The latency of the records of several windows.
-    pub fn union<'a>(windows: impl IntoIterator<Item = &'a Self>) -> Self {
-        let mut union = Self::default();
-        for window in windows {
-            union.records += window.records;
-            union.max = union.max.max(window.max);
-            union.values.extend_from_slice(&window.values);
-        }
-        union.values.sort_unstable();
-        union.values.dedup_by(|later, earlier| {
-            let same = later.0 == earlier.0;
-            earlier.1 += if same { later.1 } else { 0 };
-            same
-        });
-        union.p50 = union.quantile(50);
-        union.p99 = union.quantile(99);
-        union
-    }
-
-    /// What so many of a hundred records stayed under, to the digits of `values`.
-    fn quantile(&self, hundredths: u64) -> Duration {
-        let rank = (self.records * hundredths).div_ceil(100).max(1);
-        let mut passed = 0;
-        let value = self.values.iter().find(|(_, records)| {
-            passed += records;
-            passed >= rank
-        });
-        value.map_or(Duration::ZERO, |(latency, _)| (*latency).min(self.max))
-    }
 }
 
 /// Watches a run.

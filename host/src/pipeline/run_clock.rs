@@ -1,7 +1,7 @@
 //! The clock of a run, and the signal that ends it.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::burst::Time;
 
@@ -31,6 +31,12 @@ impl RunClock {
     pub fn instant(&self, time: Time) -> Instant {
         self.start + Duration::from_micros(time.0)
     }
+}
+
+/// What the clock on the wall shows, in milliseconds since 1970-01-01T00:00:00 UTC.
+pub fn wall_clock() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Tells a source to stop. Clones share the signal; once given it stays.

@@ -50,7 +50,7 @@ impl Window {
             progress.operators.iter().map(|operator| operator.records_in).sum()
         };
         let due = |progress: &Progress| progress.source_records() + progress.backlog_records();
-        let latency = now.latency();
+        let latency = &now.latency;
         let millis =
             |time: Duration| (latency.records > 0).then_some(time.as_micros() as f64 / 1e3);
         let offloaded = now.offloaded_records().saturating_sub(before.offloaded_records());
@@ -126,9 +126,7 @@ impl Timeline {
 mod tests {
     use super::*;
     use crate::burst::Time;
-    use crate::pipeline::progress::{
-        LatencyWindow, OperatorProgress, SinkProgress, SourceProgress,
-    };
+    use crate::pipeline::progress::{LatencyWindow, OperatorProgress, SourceProgress};
 
     fn progress(at: u64, records: u64, offloaded: u64) -> Progress {
         let mut progress = Progress { at: Time(at), ..Default::default() };
@@ -144,7 +142,7 @@ mod tests {
         });
         let p99 = Duration::from_micros(2_500);
         let latency = LatencyWindow { records: 1, p99, ..Default::default() };
-        progress.sinks.push(SinkProgress { latency, ..Default::default() });
+        progress.latency = latency;
         progress
     }
 

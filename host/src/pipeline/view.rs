@@ -6,7 +6,8 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::progress::{
-    OperatorProgress, Progress, SinkProgress, SourceProgress, StateProgress, TargetProgress,
+    LatencyWindow, OperatorProgress, Progress, SinkProgress, SourceProgress, StateProgress,
+    TargetProgress,
 };
 use super::source::time_text;
 use super::summary::{grouped, size};
@@ -99,6 +100,7 @@ pub fn render(before: &Progress, now: &Progress) -> Vec<String> {
         let before = before.sinks.get(index).map_or(0, |sink| sink.records);
         lines.push(view.sink(before, now));
     }
+    lines.push(view.latency(&now.latency));
     let at = format!("{:>7.1} s", now.at.0 as f64 / 1e6);
     for (index, line) in lines.iter_mut().enumerate() {
         let margin = if index == 0 { at.as_str() } else { "" };
@@ -209,12 +211,16 @@ impl View {
     }
 
     fn sink(&self, before: u64, now: &SinkProgress) -> String {
+        let rate = self.rate(before, now.records);
+        format!("{:<width$} {rate}", now.name, width = self.width)
+    }
+
+    fn latency(&self, latency: &LatencyWindow) -> String {
         format!(
-            "{:<width$} {}   latency p50 {:.1} ms, p99 {:.1} ms",
-            now.name,
-            self.rate(before, now.records),
-            now.latency.p50.as_secs_f64() * 1e3,
-            now.latency.p99.as_secs_f64() * 1e3,
+            "{:<width$} p50 {:.1} ms, p99 {:.1} ms",
+            "latency",
+            latency.p50.as_secs_f64() * 1e3,
+            latency.p99.as_secs_f64() * 1e3,
             width = self.width
         )
     }
@@ -253,7 +259,7 @@ pub fn log(before: &Progress, now: &Progress) {
         output_per_s = rate(before.sink_records(), now.sink_records(), span),
         waiting = now.waiting_records(),
         offloaded = now.offloaded_records(),
-        p99_ms = format!("{:.1}", now.latency().p99.as_secs_f64() * 1e3),
+        p99_ms = format!("{:.1}", now.latency.p99.as_secs_f64() * 1e3),
         bottleneck = now.bottleneck().map(|(operator, _)| operator),
         "running"
     );

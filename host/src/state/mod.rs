@@ -204,6 +204,11 @@ impl KeyedState {
         self.timers.next(TimeDomain::ProcessingTime)
     }
 
+    /// The time of the last processing-time timer of all keys.
+    pub fn last_processing_timer(&self) -> Option<i64> {
+        self.timers.last(TimeDomain::ProcessingTime)
+    }
+
     /// A key's event-time timers at or before `event_up_to` and its processing-time timers at or
     /// before `processing_up_to`, in order.
     pub fn timers_of(&self, key: &[u8], event_up_to: i64, processing_up_to: i64) -> Vec<Timer> {

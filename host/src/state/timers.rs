@@ -133,6 +133,10 @@ impl TimerIndex {
         self.of(domain).iter().take_while(move |(time, _)| *time <= up_to).map(|(_, slot)| *slot)
     }
 
+    pub(super) fn last(&self, domain: TimeDomain) -> Option<i64> {
+        self.of(domain).last().map(|(time, _)| *time)
+    }
+
     pub(super) fn next(&self, domain: TimeDomain) -> Option<i64> {
         self.of(domain).first().map(|(time, _)| *time)
     }

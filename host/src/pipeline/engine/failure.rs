@@ -42,6 +42,14 @@ pub enum EngineError {
         /// Why.
         cause: Box<ConfigureError>,
     },
+    /// Stages don't fit together.
+    #[error("operator `{operator}`: {reason}")]
+    Wiring {
+        /// The operator's name.
+        operator: String,
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
     /// A target can't be set up.
     #[error(transparent)]
     Target(#[from] TargetError),

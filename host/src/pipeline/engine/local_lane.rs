@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use overspill_operator_runtime::{Call, Instance, Pool};
+use overspill_protocol::{Request, Response};
 
 use super::processor_time;
 use super::work::{OperatorAnswer, OperatorWork};
@@ -98,7 +99,7 @@ impl Worker {
             let Ok(job) = queue.recv() else { return };
             let started = Instant::now();
             let cpu_before = processor_time::of_this_thread();
-            let records = job.work.batch.len();
+            let records = job.work.input_records();
             let outcome = self.run(job.work);
             let mut host_cpu = processor_time::of_this_thread().saturating_sub(cpu_before);
             if let Some(rate) = self.options.max_rate {
@@ -129,10 +130,21 @@ impl Worker {
             },
         };
         let call = Call { processing_time: work.processing_time, budget: None, max_output: None };
-        match instance.run(&work.batch, &call) {
-            Ok(run) => {
-                self.memory.store(run.report.memory as u64, Ordering::Relaxed);
-                Outcome::Done(OperatorAnswer::new(run.emission, &work.batch, false))
+        let ran = match &work.request {
+            Request::FlatMap(batch) => {
+                instance.run(batch, &call).map(|run| (Response::FlatMap(run.emission), run.report))
+            }
+            Request::Keyed(shipment) => instance
+                .run_keyed(shipment, &call)
+                .map(|run| (Response::Keyed(run.answer), run.report)),
+            Request::Accumulate(groups) => instance
+                .accumulate(groups, &call)
+                .map(|run| (Response::Accumulate(run.partials), run.report)),
+        };
+        match ran {
+            Ok((response, report)) => {
+                self.memory.store(report.memory as u64, Ordering::Relaxed);
+                Outcome::Done(work.answered(response, None))
             }
             Err(error) => {
                 self.instance = None;

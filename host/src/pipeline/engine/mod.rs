@@ -1,52 +1,54 @@
 //! The engine: turns a checked pipeline into threads and channels, and watches them to the end.
 //!
 //! ```text
-//! source thread -> operator's driver -> operator's driver ... -> sink thread
-//!                   |  \
-//!                   |   offload thread (one for the run) -> targets
-//!                   local lanes (a thread and an instance each)
+//! source threads -> operators' drivers -> operators' drivers ... -> sink threads
+//!                    |  \
+//!                    |   offload thread (one for the run) -> targets
+//!                    local lanes (a thread and an instance each)
 //! ```
 
-mod chain;
+mod aggregate;
 mod ends;
 mod failure;
+mod flatmap_stage;
+mod held;
+mod keyed;
 mod local_lane;
 mod offload;
-mod operator;
+mod ports;
+mod prepared;
 mod processor_time;
-mod stage;
 mod stage_progress;
 mod targets;
 mod threads;
+mod wiring;
 mod work;
+mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossbeam_channel::{RecvTimeoutError, bounded};
+use crossbeam_channel::RecvTimeoutError;
 use overspill_operator_runtime::{Runtime, RuntimeOptions};
 
 pub use self::failure::EngineError;
 
-use self::chain::Chain;
-use self::ends::{SharedSink, SourceCounts, drive_sink, drive_source};
+use self::ends::{SharedSink, SinkStage, SourceCounts, SourceStage};
 use self::offload::OffloadThread;
-use self::operator::{Place, Prepared};
+use self::ports::Inputs;
+use self::prepared::{Parts, Place, Prepared};
 use self::stage_progress::Published;
 use self::threads::Threads;
+use self::wiring::Wiring;
 use super::audit::Audit;
 use super::dead_letters::DeadLetters;
-use super::definition::Pipeline;
-use super::envelope::Envelope;
+use super::definition::{Pipeline, ReaderId, StageId};
 use super::progress::{Observer, Progress};
 use super::run_clock::{RunClock, StopSignal};
 use super::source::Backlog;
 use super::summary::Report;
+use super::trace::Ledger;
 use crate::burst::{BurstTimes, Time};
-
-/// How many batches may wait between two stages. Few: what waits should wait in the queue of an
-/// operator, where the controller sees it.
-const CHANNEL_BATCHES: usize = 4;
 
 /// How often the queues are looked at for their peak.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -66,11 +68,10 @@ pub fn run(
     stop: &StopSignal,
 ) -> Result<Report, EngineError> {
     let cpu_before = processor_time::of_this_process();
-    let chain = Chain::of(pipeline)?;
     let options = RuntimeOptions::default();
     let cache = options.cache_dir.clone();
     let runtime = Runtime::new(options)?;
-    let offload = match pipeline.operators.iter().any(operator::may_burst) {
+    let offload = match pipeline.operators.iter().any(prepared::may_burst) {
         true => Some(OffloadThread::start().map_err(|cause| EngineError::Thread {
             what: "cannot start the thread that talks to targets".to_owned(),
             cause: cause.to_string(),
@@ -84,7 +85,7 @@ pub fn run(
     }
     // Nothing is due before there is something to process it: compiling a component is no latency.
     let clock = RunClock::start();
-    let run = Run::start(chain, &prepared, offload.as_ref(), clock, stop)?;
+    let run = Run::start(pipeline, &prepared, offload.as_ref(), clock, stop)?;
     let watched = run.watch(observer, stop);
     if let Some(offload) = offload {
         for target in prepared.iter().flat_map(Prepared::targets) {
@@ -100,64 +101,91 @@ pub fn run(
 
 /// A pipeline at work.
 struct Run<'a> {
-    chain: Chain<'a>,
+    pipeline: &'a Pipeline,
     clock: RunClock,
     threads: Threads,
-    backlog: Backlog,
     dead_letters: DeadLetters,
-    source: Arc<SourceCounts>,
+    ledger: Ledger,
+    sources: Vec<(Arc<SourceCounts>, Backlog)>,
     operators: Vec<Arc<Published>>,
-    sink: Arc<SharedSink>,
+    sinks: Vec<Arc<SharedSink>>,
     /// The most records that waited at once.
     peak: u64,
 }
 
 impl<'a> Run<'a> {
     fn start(
-        chain: Chain<'a>,
+        pipeline: &'a Pipeline,
         prepared: &[Prepared],
         offload: Option<&OffloadThread>,
         clock: RunClock,
         stop: &StopSignal,
     ) -> Result<Self, EngineError> {
-        let dead_letters = DeadLetters::open(chain.pipeline.dead_letters.as_deref())?;
-        let source = super::source::open(chain.source, clock)?;
-        let sink = super::sink::open(chain.sink)?;
-        let rate = chain.source.rate.as_ref();
-        let spikes = rate.map(|rate| rate.spike_times()).unwrap_or_default();
+        let mut wiring = Wiring::new(pipeline, prepared)?;
+        let dead_letters = DeadLetters::open(pipeline.dead_letters.as_deref())?;
+        let ordered = prepared.iter().all(Prepared::keeps_order);
+        let rates = pipeline.sources.iter().filter_map(|source| source.rate.as_ref());
+        let spikes: Vec<_> = rates.flat_map(|rate| rate.spike_times()).collect();
         let spike = spikes.iter().map(|spike| spike.start).min();
+        let audit = Audit::new(pipeline.sources.len(), spikes, ordered);
+        let ledger = Ledger::new(clock, audit);
+        // All ends are opened before anything runs, so that what fails here has moved no record.
+        let opened = pipeline.sources.iter().map(|source| super::source::open(source, clock));
+        let opened: Vec<_> = opened.collect::<Result<_, _>>()?;
+        let open_sinks: Vec<_> =
+            pipeline.sinks.iter().map(super::sink::open).collect::<Result<_, _>>()?;
         let mut threads = Threads::new();
-        let backlog = source.backlog();
-        let (output, mut input) = bounded::<Envelope>(CHANNEL_BATCHES);
-        let counts = Arc::new(SourceCounts::default());
-        threads.start(&chain.source.name, {
-            let (name, counts) = (chain.source.name.clone(), Arc::clone(&counts));
-            let (dead_letters, stop) = (dead_letters.clone(), stop.clone());
-            move || drive_source(&name, source, &output, &dead_letters, &counts, &stop)
-        })?;
         let mut operators = Vec::new();
-        for operator in prepared {
-            let (output, next_input) = bounded(CHANNEL_BATCHES);
-            let stage =
-                operator.stage(clock, input, output, dead_letters.clone(), offload, spike)?;
-            operators.push(Arc::clone(&stage.published));
+        for (number, operator) in prepared.iter().enumerate() {
+            let parts = Parts {
+                clock,
+                inputs: wiring.inputs(ReaderId::Operator(number)),
+                outputs: wiring.outputs(StageId::Operator(number)),
+                dead_letters: dead_letters.clone(),
+                spike,
+            };
+            let stage = operator.stage(parts, offload)?;
+            operators.push(stage.published());
             threads.start(operator.name(), move || stage.run())?;
-            input = next_input;
         }
-        let shared = SharedSink::new(Audit::new(spikes));
-        threads.start(&chain.sink.name, {
-            let shared = Arc::clone(&shared);
-            move || drive_sink(sink, &input, &shared, clock)
-        })?;
+        let mut sinks = Vec::new();
+        for (number, (definition, sink)) in pipeline.sinks.iter().zip(open_sinks).enumerate() {
+            let shared = Arc::new(SharedSink::default());
+            let stage = SinkStage {
+                sink,
+                inputs: Inputs::new(wiring.inputs(ReaderId::Sink(number))),
+                shared: Arc::clone(&shared),
+                clock,
+            };
+            sinks.push(shared);
+            threads.start(&definition.name, move || stage.run())?;
+        }
+        let mut sources = Vec::new();
+        for (number, (definition, source)) in pipeline.sources.iter().zip(opened).enumerate() {
+            let (counts, backlog) = (Arc::new(SourceCounts::default()), source.backlog());
+            let stage = SourceStage {
+                name: definition.name.clone(),
+                number,
+                source,
+                watermark: definition.watermark.clone(),
+                outputs: wiring.outputs(StageId::Source(number)).into_iter().flatten().collect(),
+                ledger: ledger.clone(),
+                dead_letters: dead_letters.clone(),
+                counts: Arc::clone(&counts),
+            };
+            sources.push((counts, backlog));
+            let stop = stop.clone();
+            threads.start(&definition.name, move || stage.run(&stop))?;
+        }
         Ok(Self {
-            chain,
+            pipeline,
             clock,
             threads,
-            backlog,
             dead_letters,
-            source: counts,
+            ledger,
+            sources,
             operators,
-            sink: shared,
+            sinks,
             peak: 0,
         })
     }
@@ -199,30 +227,39 @@ impl<'a> Run<'a> {
     }
 
     fn waiting_records(&self) -> u64 {
+        let now = self.clock.now();
+        let backlogs = self.sources.iter().map(|(_, backlog)| backlog.records(now));
         let queues = self.operators.iter().map(|operator| operator.queue_records());
-        self.backlog.records(self.clock.now()) + queues.sum::<u64>()
+        backlogs.chain(queues).sum()
     }
 
     fn progress(&self) -> Progress {
         let now = self.clock.now();
-        let sink = self.sink.progress(&self.chain.sink.name);
+        let sources = self.pipeline.sources.iter().zip(&self.sources);
+        let sinks = self.pipeline.sinks.iter().zip(&self.sinks);
         Progress {
             at: now,
-            done_records: sink.source_records,
-            sources: vec![self.source.progress(&self.chain.source.name, &self.backlog, now)],
+            done_records: self.ledger.records(),
+            latency: self.ledger.take_window(),
+            sources: sources
+                .map(|(definition, (counts, backlog))| {
+                    counts.progress(&definition.name, backlog, now)
+                })
+                .collect(),
             operators: self.operators.iter().map(|operator| operator.progress()).collect(),
-            sinks: vec![sink],
+            sinks: sinks.map(|(definition, sink)| sink.progress(&definition.name)).collect(),
         }
     }
 
     fn report(&self, progress: Progress) -> Report {
-        let (audit, first_output, last_output) = self.sink.report(progress.source_records());
+        let times: Vec<_> = self.sinks.iter().map(|sink| sink.times()).collect();
+        let last_output = times.iter().map(|(_, last)| *last).max().unwrap_or_default();
         Report {
-            audit,
+            audit: self.ledger.report(progress.source_records()),
             burst: self.burst_times(),
             peak_queue_records: self.peak,
             wall: last_output.since(Time::default()),
-            first_output,
+            first_output: times.iter().filter_map(|(first, _)| *first).min(),
             progress,
             ..Report::default()
         }

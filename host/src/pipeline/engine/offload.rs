@@ -4,18 +4,21 @@
 //! processor time is what offloading costs this host: the measured half of the leverage.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use metrics::Histogram;
 use overspill_operator_runtime::Limits;
-use overspill_protocol::{CallLimits, Digest, Invocation, Response};
+use overspill_protocol::keyed::Shipment;
+use overspill_protocol::{CallLimits, Digest, Invocation, Request};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
+use super::held::{Held, RemoteLane, StateTraffic};
 use super::processor_time;
 use super::work::{OperatorAnswer, OperatorWork};
 use crate::burst::{AttemptId, Event, Outcome, TargetId};
@@ -96,9 +99,9 @@ impl Meter {
 }
 
 /// What a runner may let a guest call use: what the local lanes let it use.
-pub(super) fn call_limits(limits: Limits) -> CallLimits {
-    let Limits { deadline, memory, output, .. } = limits;
-    CallLimits { deadline, memory, output, ..CallLimits::default() }
+fn call_limits(limits: Limits) -> CallLimits {
+    let Limits { deadline, memory, output, state, .. } = limits;
+    CallLimits { deadline, memory, output, state }
 }
 
 /// A target as one operator uses it.
@@ -126,6 +129,8 @@ struct Remote {
     module: Digest,
     settings: Vec<(String, String)>,
     limits: CallLimits,
+    /// Which runners have which states.
+    held: Arc<Mutex<Held>>,
     events: Sender<Event<OperatorAnswer>>,
 }
 
@@ -135,13 +140,15 @@ impl OffloadLanes {
         Self { remote: None, under_way: HashMap::new() }
     }
 
-    /// The lanes of an operator that bursts to `targets`; [`TargetId`] is the place in it.
+    /// The lanes of an operator that bursts to `targets`; [`TargetId`] is the place in it. Runners
+    /// are trusted to keep states if the operator is `pure`, which imports nothing.
     pub(super) fn new(
         thread: &OffloadThread,
         targets: Vec<OffloadTarget>,
         module: Digest,
         settings: Vec<(String, String)>,
-        limits: CallLimits,
+        limits: Limits,
+        pure: bool,
         events: Sender<Event<OperatorAnswer>>,
     ) -> Self {
         for (number, OffloadTarget { target, .. }) in targets.iter().enumerate() {
@@ -163,7 +170,8 @@ impl OffloadLanes {
             targets,
             module,
             settings,
-            limits,
+            limits: call_limits(limits),
+            held: Arc::new(Mutex::new(Held::new(pure))),
             events,
         };
         Self { remote: Some(remote), under_way: HashMap::new() }
@@ -179,7 +187,7 @@ impl OffloadLanes {
         with_module: bool,
     ) {
         let remote = self.remote.as_ref().expect("only an operator with targets is told to burst");
-        let records = work.batch.len();
+        let records = work.input_records();
         let task = remote.call(attempt, target, work, deadline, with_module);
         let abort = remote.handle.spawn(task).abort_handle();
         self.under_way.insert(attempt, (abort, records));
@@ -193,6 +201,26 @@ impl OffloadLanes {
     /// The records of the calls under way.
     pub(super) fn in_flight_records(&self) -> u64 {
         self.under_way.values().map(|(_, records)| *records as u64).sum()
+    }
+
+    /// What remote lanes answered for keys of a shipment is committed: their runners have the
+    /// states that it left.
+    pub(super) fn committed(&self, shipment: &Shipment, keys: &[(Range<usize>, RemoteLane)]) {
+        if let Some(mut held) = self.held() {
+            for (keys, lane) in keys {
+                held.committed(*lane, shipment, keys.clone());
+            }
+        }
+    }
+
+    /// What went to targets of the states of keys.
+    pub(super) fn state_traffic(&self) -> StateTraffic {
+        self.held().map(|held| held.traffic()).unwrap_or_default()
+    }
+
+    fn held(&self) -> Option<MutexGuard<'_, Held>> {
+        let held = &self.remote.as_ref()?.held;
+        Some(held.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Ends a call that nobody waits for.
@@ -223,6 +251,8 @@ impl Remote {
         let OffloadTarget { target, price, latency } = self.targets[id.0].clone();
         let (events, meter, spent) =
             (self.events.clone(), Arc::clone(&self.meter), Arc::clone(&self.spent));
+        let held = self.held.clone();
+        let (request, prefer) = self.without_held_states(id, &work.request);
         let invocation = Invocation {
             id: attempt.0,
             module: self.module,
@@ -231,28 +261,20 @@ impl Remote {
             deadline: deadline.saturating_duration_since(Instant::now()),
             max_reply: MAX_REPLY.min(target.max_payload()),
             limits: self.limits,
-            work: work.batch.clone().into(),
+            work: request,
         };
         async move {
-            let answered = target
-                .invoke(Call { attempt, invocation, with_module, deadline, prefer: None })
-                .await;
+            let call = Call { attempt, invocation, with_module, deadline, prefer };
+            let answered = target.invoke(call).await;
             latency.record(answered.round_trip.as_secs_f64());
-            let outcome = match answered.outcome {
-                Outcome::Done(Response::FlatMap(emission)) => {
-                    Outcome::Done(OperatorAnswer::new(emission, &work.batch, true))
-                }
-                // A target has seen to it that the answer is of the kind that was asked for.
-                Outcome::Done(_) => {
-                    let reason = "the answer is of another kind than the work".to_owned();
-                    Outcome::Failed { reason, retryable: false }
-                }
-                Outcome::NeedModule => Outcome::NeedModule,
-                Outcome::NeedState => Outcome::NeedState,
-                Outcome::Overloaded { retry_after } => Outcome::Overloaded { retry_after },
-                Outcome::Lost { reason } => Outcome::Lost { reason },
-                Outcome::Failed { reason, retryable } => Outcome::Failed { reason, retryable },
-            };
+            if let (Outcome::NeedState, Request::Keyed(shipment)) =
+                (&answered.outcome, &work.request)
+            {
+                // The core sends it again at once, and then with all states.
+                held.lock().unwrap_or_else(PoisonError::into_inner).missed(shipment);
+            }
+            let lane = RemoteLane { target: id, runner: answered.runner };
+            let outcome = answered.outcome.map(|response| work.answered(response, Some(lane)));
             if price != Price::default() {
                 let ran = matches!(outcome, Outcome::Done(_) | Outcome::Lost { .. });
                 let cost = price.call
@@ -270,5 +292,15 @@ impl Remote {
                 cold: answered.cold,
             });
         }
+    }
+
+    /// What to send for some work: keyed work without the states that a runner of the target has.
+    /// Says which runner that is.
+    fn without_held_states(&self, target: TargetId, request: &Request) -> (Request, Option<u64>) {
+        let Request::Keyed(shipment) = request else { return (request.clone(), None) };
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let (shipment, runner) = held.leave_out(target, shipment.clone());
+        held.sent(&shipment);
+        (Request::Keyed(shipment), runner)
     }
 }

@@ -3,8 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use overspill_protocol::Emission;
+use overspill_operator_runtime::Kind;
 
+use super::workers::Workers;
 use crate::burst::{BreakerState, BurstTimes, Snapshot, TargetSnapshot, Time};
 use crate::pipeline::progress::{OperatorProgress, TargetProgress};
 
@@ -34,61 +35,81 @@ impl Published {
     }
 }
 
+/// How often a stage's numbers are published.
+pub(super) const PUBLISH_EVERY: Duration = Duration::from_millis(50);
+
 /// What the driver counts itself, because the core does not know records of output.
-#[derive(Default)]
 pub(super) struct Counters {
+    kind: Kind,
+    records_in: u64,
     records_out: u64,
     /// Counted when the records go on, as the others are: the core counts answers as they come.
     offloaded: u64,
     rejected: u64,
-    /// Time that local lanes were busy, from the start.
-    local_busy: Duration,
-    /// The same at the last publication, and when that was.
+    /// The watermark that was passed on last.
+    pub(super) watermark: Option<i64>,
+    /// The time that local lanes were busy at the last publication, and when that was.
     published: (Duration, Time),
 }
 
 impl Counters {
-    /// Notes an emission that goes on, of which remote lanes answered for `offloaded` records.
-    pub(super) fn emitted(&mut self, emission: &Emission, offloaded: usize) {
-        self.offloaded += offloaded as u64;
-        self.records_out += emission.records().len() as u64;
-        self.rejected += emission.rejected().len() as u64;
+    pub(super) fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            records_in: 0,
+            records_out: 0,
+            offloaded: 0,
+            rejected: 0,
+            watermark: None,
+            published: (Duration::ZERO, Time::default()),
+        }
     }
 
-    /// Notes that a local lane was taken for so long.
-    pub(super) fn local_lane_taken(&mut self, taken: Duration) {
-        self.local_busy += taken;
+    /// Notes input records that no lane sees.
+    pub(super) fn read(&mut self, records: usize) {
+        self.records_in += records as u64;
+    }
+
+    /// Notes that the answer for `records` input records goes on with `output` records; remote
+    /// lanes answered for `offloaded` of the former.
+    pub(super) fn emitted(&mut self, records: usize, output: usize, offloaded: usize) {
+        self.records_in += records as u64;
+        self.records_out += output as u64;
+        self.offloaded += offloaded as u64;
+    }
+
+    /// Notes records that went to the dead letters.
+    pub(super) fn rejected(&mut self, records: usize) {
+        self.rejected += records as u64;
     }
 
     /// The operator's numbers, from the core's and these.
-    pub(super) fn progress(
-        &mut self,
-        name: &str,
-        queue_capacity: usize,
-        memory: u64,
-        in_flight_records: u64,
-        snapshot: &Snapshot,
-    ) -> OperatorProgress {
+    pub(super) fn progress(&mut self, workers: &Workers, snapshot: &Snapshot) -> OperatorProgress {
         let (busy_before, at_before) = self.published;
         let span = snapshot.at.since(at_before).as_secs_f64() * snapshot.local_lanes as f64;
-        let busy = (self.local_busy - busy_before).as_secs_f64();
-        self.published = (self.local_busy, snapshot.at);
+        let busy = (workers.local_busy() - busy_before).as_secs_f64();
+        self.published = (workers.local_busy(), snapshot.at);
         OperatorProgress {
-            name: name.to_owned(),
-            records_in: snapshot.emitted_records,
+            name: workers.operator.clone(),
+            kind: match self.kind {
+                Kind::Flatmap => "flatmap",
+                Kind::Keyed => "keyed",
+                Kind::Aggregate => "aggregate",
+            },
+            records_in: self.records_in,
             records_out: self.records_out,
             rejected: self.rejected,
             queue_records: snapshot.held_records as u64,
             queue_bytes: snapshot.held_bytes as u64,
-            queue_capacity_records: queue_capacity as u64,
+            queue_capacity_records: workers.queue_capacity as u64,
             lanes: snapshot.local_lanes,
             busy_share: if span > 0.0 { (busy / span).min(1.0) } else { 0.0 },
             service_time: snapshot.local_rate.map_or(Duration::ZERO, |rate| {
                 Duration::from_secs_f64(snapshot.local_lanes as f64 / rate.max(1e-3))
             }),
-            memory_bytes: memory,
+            memory_bytes: workers.memory(),
             offloaded_records: self.offloaded,
-            in_flight_records,
+            in_flight_records: workers.offload.in_flight_records(),
             duplicates_dropped: snapshot.duplicates_dropped,
             leverage: snapshot.leverage,
             bursting: snapshot.bursting,
@@ -96,7 +117,7 @@ impl Counters {
             fluid_bound: snapshot.fluid_bound,
             decisions: snapshot.reasons.iter().map(|(why, times)| (why.name(), *times)).collect(),
             targets: snapshot.targets.iter().map(target_progress).collect(),
-            kind: "flatmap",
+            watermark: self.watermark,
             ..OperatorProgress::default()
         }
     }

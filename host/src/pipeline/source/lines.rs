@@ -4,12 +4,12 @@ use std::time::Instant;
 
 use overspill_protocol::{Batch, Column, ColumnBuilder};
 
-use super::json_record::JsonFields;
 use super::line_reader::{Filled, LineReader};
 use super::pacer::{Pacer, Turn};
 use super::{Backlog, Source, SourceError, Sourced, Unreadable};
 use crate::pipeline::definition::{Input, SourceDefinition};
 use crate::pipeline::envelope::DueTimes;
+use crate::pipeline::json_field::JsonFields;
 use crate::pipeline::run_clock::{RunClock, StopSignal};
 
 /// A batch of long lines ends here, however few they are.

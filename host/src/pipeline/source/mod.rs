@@ -9,18 +9,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use overspill_protocol::Batch;
 
-use self::json_record::{Field, JsonFields};
 use self::lines::LineSource;
 use self::nexmark::{Events, NexmarkSource};
 use self::rate::RateSchedule;
 use self::ysb::{YsbEvents, YsbSource};
 use super::definition::{SourceDefinition, SourceKind};
 use super::envelope::DueTimes;
+use super::json_field::{Field, JsonFields};
 use super::run_clock::{RunClock, StopSignal};
 use crate::burst::Time;
 
 mod java_random;
-mod json_record;
 mod line_reader;
 mod lines;
 pub(super) mod nexmark;

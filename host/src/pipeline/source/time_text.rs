@@ -2,7 +2,7 @@
 
 /// Milliseconds since 1970-01-01T00:00:00 UTC from a time such as `2015-07-15T00:00:00.000Z`,
 /// with `T` or a space, and `Z`, an offset or nothing (which is UTC).
-pub(super) fn parse(text: &str) -> Option<i64> {
+pub(crate) fn parse(text: &str) -> Option<i64> {
     let bytes = text.as_bytes();
     let digits = |from: usize, to: usize| -> Option<i64> {
         let digits = bytes.get(from..to)?;

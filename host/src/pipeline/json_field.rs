@@ -3,32 +3,33 @@
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::time_text;
+use super::json_path;
+use super::source::time_text;
 
 /// Which fields of a JSON record become its key and its event time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct JsonFields {
+pub(crate) struct JsonFields {
     /// The path to the key.
-    pub(super) key: Option<Field>,
+    pub(crate) key: Option<Field>,
     /// The path to the event time.
-    pub(super) time: Option<Field>,
+    pub(crate) time: Option<Field>,
 }
 
 /// A path into nested objects, such as `user.id`.
 #[derive(Clone, Debug)]
-pub(super) struct Field(String);
+pub(crate) struct Field(String);
 
 /// What was found in a record.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// The bytes of the key.
-    pub(super) key: Option<Vec<u8>>,
+    pub(crate) key: Option<Vec<u8>>,
     /// Milliseconds since 1970-01-01T00:00:00 UTC.
-    pub(super) time: Option<i64>,
+    pub(crate) time: Option<i64>,
 }
 
 impl Field {
-    pub(super) fn new(path: impl Into<String>) -> Self {
+    pub(crate) fn new(path: impl Into<String>) -> Self {
         Self(path.into())
     }
 
@@ -40,9 +41,16 @@ impl Field {
     }
 }
 
+impl Field {
+    /// The bytes of this field of a record, as a key; the error is for the dead letters.
+    pub(crate) fn key_of(&self, record: &[u8]) -> Result<Vec<u8>, String> {
+        json_path::key_of(record, &self.0)
+    }
+}
+
 impl JsonFields {
     /// Checks a record and reads its fields; the error is for the dead letters.
-    pub(super) fn read(&self, record: &[u8]) -> Result<Found, String> {
+    pub(crate) fn read(&self, record: &[u8]) -> Result<Found, String> {
         let broken = |error: serde_json::Error| format!("this is not JSON: {error}");
         if self.key.is_none() && self.time.is_none() {
             serde_json::from_slice::<IgnoredAny>(record).map_err(broken)?;
