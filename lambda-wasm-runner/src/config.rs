@@ -73,6 +73,10 @@ pub struct Arguments {
     /// The memory that one instance of a component may take, in MiB
     #[arg(long, value_name = "MIB", default_value = "256")]
     guest_memory: NonZeroUsize,
+    /// The memory for states of keys that were answered here, in MiB, so that they needn't be sent
+    /// again. 0: none are kept
+    #[arg(long, value_name = "MIB", default_value = "64")]
+    held_states: usize,
     /// How long one call of a component may take, in milliseconds
     #[arg(long, value_name = "MS", default_value = "10000", value_parser = clap::value_parser!(u64).range(1..))]
     guest_deadline: u64,
@@ -156,6 +160,8 @@ pub struct Config {
     pub max_receiving: usize,
     /// The memory that an instance may take, in bytes.
     pub guest_memory: usize,
+    /// The memory for states of keys that were answered here, in bytes.
+    pub held_states: usize,
     /// How long a call of a component may take.
     pub guest_deadline: Duration,
     /// How long a request may take to arrive, and a connection may be idle.
@@ -228,6 +234,7 @@ impl Arguments {
             max_module: self.max_module.get().saturating_mul(MIB),
             max_receiving: self.max_receiving.get().saturating_mul(MIB),
             guest_memory: self.guest_memory.get().saturating_mul(MIB),
+            held_states: self.held_states.saturating_mul(MIB),
             guest_deadline: Duration::from_millis(self.guest_deadline),
             receive_timeout: Duration::from_millis(self.receive_timeout),
             grace: Duration::from_millis(self.grace),

@@ -4,26 +4,42 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use overspill_operator_runtime::{Call, RunError};
+use overspill_operator_runtime::{Call, Instance, Limits as GuestLimits, RunError, RunReport};
 use overspill_protocol::wire::message_id;
 use overspill_protocol::{
-    Cause, Compression, Emission, FailCode, Invocation, Limits, RejectCode, Reply, Report, Request,
-    Response, WireError,
+    Compression, FailCode, Invocation, Limits, RejectCode, Reply, Report, Request, Response,
+    WireError,
 };
 
+use crate::ceiling::Ceiling;
+use crate::held::Held;
 use crate::metric_definitions::{Ended, Metrics};
 use crate::modules::{ModuleError, Modules};
 
-/// What a reply takes at most beside what [`Emission::bytes`] counts: headers, the leading zero of
+/// What a reply takes at most beside what [`Response::bytes`] counts: headers, the leading zero of
 /// each column's offsets, padding.
 const REPLY_OVERHEAD: usize = 512;
 
 /// Answers invocations. Shared by all connections and threads.
 pub struct Invoker {
     modules: Modules,
+    held: Held,
     limits: Limits,
+    guest_limits: GuestLimits,
     compression: Compression,
     metrics: Arc<Metrics>,
+}
+
+/// How much an [`Invoker`] takes in and lets a guest use.
+pub(crate) struct InvokerOptions {
+    /// How large an invocation may be.
+    pub(crate) limits: Limits,
+    /// What a guest call may use at most.
+    pub(crate) guest_limits: GuestLimits,
+    /// How much memory the states may take that are kept for the next time, in bytes.
+    pub(crate) held_states: usize,
+    /// When answers are compressed.
+    pub(crate) compression: Compression,
 }
 
 /// The bytes of a reply.
@@ -35,13 +51,10 @@ pub struct Answer {
 }
 
 impl Invoker {
-    pub(crate) fn new(
-        modules: Modules,
-        limits: Limits,
-        compression: Compression,
-        metrics: Arc<Metrics>,
-    ) -> Self {
-        Self { modules, limits, compression, metrics }
+    pub(crate) fn new(modules: Modules, options: InvokerOptions, metrics: Arc<Metrics>) -> Self {
+        let InvokerOptions { limits, guest_limits, held_states, compression } = options;
+        let held = Held::new(held_states);
+        Self { modules, held, limits, guest_limits, compression, metrics }
     }
 
     /// The components of this runner.
@@ -83,16 +96,18 @@ impl Invoker {
         Invocation::decode(message, &self.limits)
     }
 
-    fn run(&self, invocation: Invocation, received: Instant) -> Reply {
-        let Invocation { id, module, settings, processing_time, deadline, max_reply, .. } =
-            invocation;
-        let Request::FlatMap(batch) = invocation.work else {
-            let reason = "this runner doesn't run operators that keep state yet".to_owned();
-            return Reply::Rejected { id, code: RejectCode::Module, reason };
-        };
-        let (pool, mut cold) = match self.modules.pool(module, &settings) {
+    fn run(&self, mut invocation: Invocation, received: Instant) -> Reply {
+        let Invocation { id, module, deadline, max_reply, .. } = invocation;
+        let max_output = max_reply.saturating_sub(REPLY_OVERHEAD);
+        let ceiling = Ceiling::new(&self.guest_limits, invocation.limits, max_output);
+        let pool = self.modules.pool(module, &invocation.settings, ceiling.limits());
+        let (pool, mut cold) = match pool {
             Ok(found) => found,
             Err(error) => return refusal(id, &error),
+        };
+        invocation.work = match self.complete(invocation.work) {
+            Ok(work) => work,
+            Err(keys) => return Reply::NeedState { id, keys },
         };
         // Measured from here on, because loading may have taken long.
         let Some(budget) = deadline.checked_sub(received.elapsed()).filter(|b| !b.is_zero()) else {
@@ -109,49 +124,91 @@ impl Invoker {
                 return Reply::Failed { id, code: FailCode::Instantiate, reason };
             }
         };
-        let max_output = max_reply.saturating_sub(REPLY_OVERHEAD);
+        let processing_time = invocation.processing_time;
         let call = Call { processing_time, budget: Some(budget), max_output: Some(max_output) };
-        let run = match instance.run(&batch, &call) {
-            Ok(run) => run,
+        let (answer, run) = match work(&mut instance, &invocation.work, &call) {
+            Ok(done) => done,
             Err(error) => return failure(id, &error),
         };
-        cold |= run.report.fresh_instance;
-        let emission = match max_output < pool.limits().output {
-            true => before_too_large(run.emission),
-            false => run.emission,
-        };
-        let report = Report { compute: run.report.compute, cold, memory: run.report.memory as u64 };
-        self.count(&emission, &report);
-        let done = emission.inputs();
-        if done == batch.len() {
-            return Reply::Done { id, answer: Response::FlatMap(emission), report };
+        cold |= run.fresh_instance;
+        let report = Report { compute: run.compute, cold, memory: run.memory as u64 };
+        let (answer, not_here) = ceiling.cut(answer, &invocation.work);
+        if !answer.is_empty() || invocation.work.is_empty() {
+            let reply = Reply::answer(&invocation, answer, report);
+            self.answered(&invocation.work, &reply);
+            return reply;
         }
-        if done > 0 {
-            return Reply::Partial { id, answer: Response::FlatMap(emission), report };
-        }
-        // A partial answer for no record would be asked for again and again.
-        match received.elapsed() >= deadline {
-            true => Reply::Failed {
+        // A partial answer for nothing would be asked for again and again.
+        let unit = invocation.work.unit();
+        match not_here {
+            None if received.elapsed() >= deadline => Reply::Failed {
                 id,
                 code: FailCode::Deadline,
-                reason: format!("not one record was done within {} ms", deadline.as_millis()),
+                reason: format!("not one {unit} was done within {} ms", deadline.as_millis()),
             },
-            false => Reply::Failed {
+            None | Some(FailCode::ReplyTooLarge) => Reply::Failed {
                 id,
                 code: FailCode::ReplyTooLarge,
                 reason: format!(
-                    "the answer for the first record alone is longer than the {max_reply} bytes \
+                    "the answer for the first {unit} alone is longer than the {max_reply} bytes \
                      that the caller can receive: raise the target's payload ceiling"
+                ),
+            },
+            Some(code) => Reply::Failed {
+                id,
+                code,
+                reason: format!(
+                    "the first {unit} needs more than this runner allows a call, though not more \
+                     than the pipeline does: raise the runner's `--guest-deadline` or \
+                     `--guest-memory`"
                 ),
             },
         }
     }
 
-    fn count(&self, emission: &Emission, report: &Report) {
+    /// The work with the states that were left out put in. `Err`: the keys whose states aren't
+    /// here.
+    fn complete(&self, work: Request) -> Result<Request, Vec<u32>> {
+        let Request::Keyed(shipment) = work else { return Ok(work) };
+        let left_out = shipment.held_keys().count() as u64;
+        if left_out == 0 {
+            return Ok(Request::Keyed(shipment));
+        }
+        let filled = self.held.fill(shipment);
+        let missing = filled.as_ref().map_or_else(Vec::len, |_| 0) as u64;
+        self.metrics.held_hits.increment(left_out - missing);
+        self.metrics.held_misses.increment(missing);
+        filled.map(Request::Keyed)
+    }
+
+    /// Keeps the states of what is answered, and counts it.
+    fn answered(&self, work: &Request, reply: &Reply) {
+        let (Reply::Done { answer, report, .. } | Reply::Partial { answer, report, .. }) = reply
+        else {
+            return;
+        };
         let metrics = &self.metrics;
-        metrics.records_in.increment(emission.inputs() as u64);
-        metrics.records_out.increment(emission.records().len() as u64);
-        metrics.records_rejected.increment(emission.rejected().len() as u64);
+        let (records_out, rejected) = match (answer, work) {
+            (Response::FlatMap(emission), _) => {
+                (emission.records().len(), emission.rejected().len())
+            }
+            (Response::Keyed(answer), Request::Keyed(shipment)) => {
+                self.held.keep(shipment, answer);
+                let held = self.held.stats();
+                metrics.held_states.set(held.states as f64);
+                metrics.held_bytes.set(held.bytes as f64);
+                (answer.records().len(), answer.rejected().len())
+            }
+            (Response::Keyed(answer), _) => (answer.records().len(), answer.rejected().len()),
+            (Response::Accumulate(partials), _) => (0, partials.rejected().len()),
+        };
+        let records_in = match answer.len() == work.len() {
+            true => work.records(),
+            false => work.slice(0..answer.len()).records(),
+        };
+        metrics.records_in.increment(records_in as u64);
+        metrics.records_out.increment(records_out as u64);
+        metrics.records_rejected.increment(rejected as u64);
         metrics.compute.record(report.compute);
         metrics.cold_starts.increment(u64::from(report.cold));
         metrics.modules.set(self.modules.loaded() as f64);
@@ -161,7 +218,7 @@ impl Invoker {
         let mut reply = reply;
         let mut bytes = reply.encode(self.compression);
         if bytes.len() > max_reply {
-            // The runtime stops before an emission is too large, so this is the rest: a single
+            // The answer was cut to fit, so this is the rest: a single
             // record's output, or a ceiling that is lower than a message's header.
             let reason = format!(
                 "the reply takes {} bytes, over the {max_reply} that the caller can receive: send \
@@ -185,18 +242,26 @@ impl Invoker {
     }
 }
 
-/// The answer for the records in front of the first whose output alone is larger than the caller
-/// can receive. The runtime rejects such a record, but where it runs must not decide what becomes
-/// of it: it goes back, to be done where there is no such ceiling.
-fn before_too_large(emission: Emission) -> Emission {
-    let too_large = emission.rejected().iter().position(|r| r.cause == Cause::Output);
-    let Some(position) = too_large else { return emission };
-    let inputs = emission.rejected()[position].index as usize;
-    let ends = emission.ends().slice(0, inputs);
-    let outputs = ends.last().copied().unwrap_or(0) as usize;
-    let records = emission.records().slice(0..outputs);
-    let rejected = emission.rejected()[..position].to_vec();
-    Emission::new(inputs, records, ends, rejected).expect("the first part of a sound emission")
+/// Runs some work in an instance, as far as time and room allow.
+fn work(
+    instance: &mut Instance,
+    work: &Request,
+    call: &Call,
+) -> Result<(Response, RunReport), RunError> {
+    Ok(match work {
+        Request::FlatMap(batch) => {
+            let run = instance.run(batch, call)?;
+            (Response::FlatMap(run.emission), run.report)
+        }
+        Request::Keyed(shipment) => {
+            let run = instance.run_keyed(shipment, call)?;
+            (Response::Keyed(run.answer), run.report)
+        }
+        Request::Accumulate(records) => {
+            let run = instance.accumulate(records, call)?;
+            (Response::Accumulate(run.partials), run.report)
+        }
+    })
 }
 
 fn refusal(id: u64, error: &ModuleError) -> Reply {
@@ -213,29 +278,18 @@ fn refusal(id: u64, error: &ModuleError) -> Reply {
 }
 
 fn failure(id: u64, error: &RunError) -> Reply {
-    Reply::Failed { id, code: FailCode::Instantiate, reason: error.to_string() }
-}
-
-#[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
-mod tests {
-    use overspill_protocol::{Batch, Column, Rejection};
-
-    use super::*;
-
-    #[test]
-    fn a_record_too_large_for_the_caller_is_left_to_others_and_not_rejected() {
-        let rejection = |index, cause| Rejection { index, cause, reason: String::new() };
-        let emission = Emission::new(
-            5,
-            Batch::from_values(Column::from_values(["a", "b", "c"])),
-            vec![1, 1, 2, 2, 3],
-            vec![rejection(1, Cause::Operator), rejection(3, Cause::Output)],
-        )
-        .unwrap();
-        let cut = before_too_large(emission);
-        assert_eq!(cut.inputs(), 3);
-        assert_eq!(cut.records().len(), 2);
-        assert_eq!(cut.rejected(), [rejection(1, Cause::Operator)]);
-    }
+    let reason = error.to_string();
+    let code = match error {
+        // It would be refused anywhere.
+        RunError::Kind { .. } => {
+            return Reply::Rejected { id, code: RejectCode::Module, reason };
+        }
+        RunError::Instance(_) => FailCode::Instantiate,
+        RunError::TimeIsUp { .. } => FailCode::Deadline,
+        RunError::HeldStates { .. }
+        | RunError::Fault { .. }
+        | RunError::Input { .. }
+        | RunError::Migration { .. } => FailCode::Internal,
+    };
+    Reply::Failed { id, code, reason }
 }

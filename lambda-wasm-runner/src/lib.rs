@@ -1,23 +1,27 @@
 //! The operator runtime behind a door: what runs next to the cloud's processors.
 //!
 //! ```text
-//!            doors/        invoke            modules          operator-runtime
-//! bytes --> [http  ] --> decode --> pool of the module's --> run the batch --+
-//!           [lambda]                instances (or "need-module")            |
-//! bytes <-- [azure ] <-- encode <------------------- emission, report <-----+
+//!            doors/        invoke            modules             held           operator-runtime
+//! bytes --> [http  ] --> decode --> pool of the module's --> states that were --> run the work --+
+//!           [lambda]                instances                left out put in                    |
+//!           [azure ]                (or "need-module")       (or "need-state")                  |
+//! bytes <-- [      ] <-- encode <-- keep the new states <-- answer, report <--------------------+
 //! ```
 //!
 //! A door knows a transport and nothing of operators; [`invoke`] knows operators and no
 //! transport. Whatever comes in is checked in this order: who calls ([`auth`]), how much it is,
-//! whether it decodes, whether the module is trusted ([`modules`]). The runner never opens a
-//! connection of its own.
+//! whether it decodes, whether the module is trusted ([`modules`]). A guest call gets what the
+//! pipeline allows, and no more than the runner does; what fails for the runner's own limits alone is
+//! left to others. The runner never opens a connection of its own.
 
 pub mod auth;
+mod ceiling;
 pub mod config;
 pub mod door;
 pub mod doors;
 pub mod drain;
 pub mod health;
+mod held;
 pub mod invoke;
 mod metric_definitions;
 pub mod modules;

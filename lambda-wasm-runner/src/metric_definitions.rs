@@ -15,6 +15,10 @@ const REFUSED: &str = "overspill_runner_requests_refused_total";
 const IN_FLIGHT: &str = "overspill_runner_in_flight";
 const CONNECTIONS: &str = "overspill_runner_connections";
 const MODULES: &str = "overspill_runner_modules_loaded";
+const HELD_STATES: &str = "overspill_runner_held_states";
+const HELD_BYTES: &str = "overspill_runner_held_state_bytes";
+const HELD_HITS: &str = "overspill_runner_held_state_hits_total";
+const HELD_MISSES: &str = "overspill_runner_held_state_misses_total";
 const SERVICE: &str = "overspill_runner_service_seconds";
 const COMPUTE: &str = "overspill_runner_compute_seconds";
 const QUEUED: &str = "overspill_runner_queued_seconds";
@@ -36,6 +40,10 @@ pub(crate) struct Metrics {
     pub(crate) in_flight: Gauge,
     pub(crate) connections: Gauge,
     pub(crate) modules: Gauge,
+    pub(crate) held_states: Gauge,
+    pub(crate) held_bytes: Gauge,
+    pub(crate) held_hits: Counter,
+    pub(crate) held_misses: Counter,
     pub(crate) service: Histogram,
     pub(crate) compute: Histogram,
     pub(crate) queued: Histogram,
@@ -68,6 +76,10 @@ impl Metrics {
         describe_gauge!(IN_FLIGHT, "Invocations that run or wait for their turn");
         describe_gauge!(CONNECTIONS, "Connections that are open");
         describe_gauge!(MODULES, "Components that are loaded");
+        describe_gauge!(HELD_STATES, "States of keys that are kept for the next time");
+        describe_gauge!(HELD_BYTES, Unit::Bytes, "Memory of the states that are kept");
+        describe_counter!(HELD_HITS, "States that were left out of a shipment and were here");
+        describe_counter!(HELD_MISSES, "States that were left out of a shipment and weren't here");
         describe_histogram!(
             SERVICE,
             Unit::Seconds,
@@ -87,6 +99,10 @@ impl Metrics {
             in_flight: gauge!(IN_FLIGHT),
             connections: gauge!(CONNECTIONS),
             modules: gauge!(MODULES),
+            held_states: gauge!(HELD_STATES),
+            held_bytes: gauge!(HELD_BYTES),
+            held_hits: counter!(HELD_HITS),
+            held_misses: counter!(HELD_MISSES),
             service: histogram!(SERVICE),
             compute: histogram!(COMPUTE),
             queued: histogram!(QUEUED),

@@ -11,23 +11,24 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Context as _;
 use overspill_operator_runtime::{ConfigureError, Limits, LoadError, Operator, Pool, Runtime};
-use overspill_protocol::Digest;
+use overspill_protocol::{CallLimits, Digest};
 
-/// How many components are kept loaded, and how many pools (a component with its settings).
+/// How many components are kept loaded, and how many pools (a component with its settings and
+/// limits).
 const MAX_OPERATORS: usize = 64;
 const MAX_POOLS: usize = 128;
 
 /// The components of this runner.
 pub struct Modules {
     runtime: Runtime,
-    limits: Limits,
     trusted: HashSet<Digest>,
     files: HashMap<Digest, PathBuf>,
     operators: Mutex<Recent<Digest, Arc<Mutex<Option<Operator>>>>>,
     pools: Mutex<Recent<PoolKey, Pool>>,
 }
 
-type PoolKey = (Digest, Vec<(String, String)>);
+/// A component, its settings by name, and what its calls may use.
+type PoolKey = (Digest, Vec<(String, String)>, CallLimits);
 
 /// Why a component can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +86,6 @@ impl Modules {
     /// When the folder or a component in it can't be read.
     pub fn new(
         runtime: Runtime,
-        limits: Limits,
         trusted: &[Digest],
         folder: Option<&Path>,
     ) -> anyhow::Result<Self> {
@@ -97,7 +97,6 @@ impl Modules {
         let trusted = trusted.iter().chain(files.keys()).copied().collect();
         Ok(Self {
             runtime,
-            limits,
             trusted,
             files,
             operators: Mutex::new(Recent::new(MAX_OPERATORS)),
@@ -122,7 +121,7 @@ impl Modules {
         slot.is_some_and(|slot| slot.try_lock().is_ok_and(|operator| operator.is_some()))
     }
 
-    /// Instances of the component with these settings, and whether it had to be loaded or set up
+    /// Instances of the component with these settings and limits, and whether it had to be loaded or set up
     /// for this call. Takes milliseconds then, or seconds if it has to be compiled.
     ///
     /// # Errors
@@ -131,18 +130,21 @@ impl Modules {
         &self,
         digest: Digest,
         settings: &[(String, String)],
+        limits: Limits,
     ) -> Result<(Pool, bool), ModuleError> {
         if !self.is_trusted(digest) {
             return Err(ModuleError::NotTrusted(digest));
         }
-        let mut key = (digest, settings.to_vec());
+        let Limits { deadline, memory, output, state, .. } = limits;
+        let call_limits = CallLimits { deadline, memory, output, state };
+        let mut key = (digest, settings.to_vec(), call_limits);
         key.1.sort_unstable();
         if let Some(pool) = lock(&self.pools).get(&key) {
             return Ok((pool.clone(), false));
         }
         let operator = self.operator(digest)?;
         let pool = operator
-            .pool(settings, self.limits)
+            .pool(settings, limits)
             .map_err(|source| ModuleError::Configure { digest, source: Box::new(source) })?;
         // Of two threads that set up the same pool at once, the later one's is kept; both work.
         lock(&self.pools).insert(key, pool.clone());

@@ -178,7 +178,7 @@ impl Response {
 
 impl Request {
     /// What it can be cut into, as a word.
-    pub(crate) fn unit(&self) -> &'static str {
+    pub fn unit(&self) -> &'static str {
         match self {
             Self::FlatMap(_) => "record",
             Self::Keyed(_) => "key",

@@ -60,7 +60,8 @@ pub struct Call {
     /// When to give up.
     pub deadline: Instant,
     /// The runner to send it to if it is up and has a free slot: one that [`Answered::runner`] has
-    /// named, which may still have states of these keys.
+    /// named, which may still have states of these keys. Where it goes to another one although
+    /// states were left out of it, the outcome is [`Outcome::NeedState`], and nothing is sent.
     pub prefer: Option<u64>,
 }
 

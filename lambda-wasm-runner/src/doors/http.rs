@@ -39,7 +39,7 @@ use crate::auth::Tokens;
 use crate::config::{Compress, Config};
 use crate::drain;
 use crate::health::Health;
-use crate::invoke::{Answer, Invoker};
+use crate::invoke::{Answer, Invoker, InvokerOptions};
 use crate::metric_definitions::{Ended, Metrics};
 use crate::modules::{ModuleError, Modules};
 
@@ -120,18 +120,21 @@ impl Service {
         let guest_limits = GuestLimits {
             deadline: config.guest_deadline,
             memory: config.guest_memory,
+            // What an operator may keep of a key is the pipeline's business, as long as it fits.
+            state: config.guest_memory,
             ..Default::default()
         };
-        let modules =
-            Modules::new(runtime, guest_limits, &config.trusted, config.modules.as_deref())?;
+        let modules = Modules::new(runtime, &config.trusted, config.modules.as_deref())?;
         let limits = Limits { max_message: config.max_request, ..Default::default() };
         let compression = match config.compress {
             Compress::Never => Compression::None,
             Compress::Auto => Compression::Auto,
         };
+        let held_states = config.held_states;
+        let options = InvokerOptions { limits, guest_limits, held_states, compression };
         Ok(Self {
             tokens: config.tokens.clone(),
-            invoker: Invoker::new(modules, limits, compression, Arc::clone(&metrics)),
+            invoker: Invoker::new(modules, options, Arc::clone(&metrics)),
             receiver: Receiver::new(config.max_receiving, config.receive_timeout),
             max_request: config.max_request,
             max_module: config.max_module,

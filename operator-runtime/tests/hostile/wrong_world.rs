@@ -2,7 +2,7 @@
 
 use overspill_operator_runtime::{Call, Kind, Limits, RunError};
 use overspill_protocol::Column;
-use overspill_protocol::keyed::Shipment;
+use overspill_protocol::keyed::{OptionalColumn, Shipment};
 
 use crate::common::keyed::fresh;
 use crate::common::{batch, operator, pool};
@@ -27,7 +27,9 @@ fn a_call_for_another_kind_is_refused_before_anything_is_run() {
 fn a_shipment_that_lacks_states_is_refused() {
     let pool = pool(GUEST, Limits::default());
     let mut instance = pool.take().expect("an instance");
-    let shipment: Shipment = fresh(&["a", "b"], Vec::new()).without_states(|key| key == 1);
+    let states = OptionalColumn::full(Column::from_values([[0; 20]; 2]));
+    let shipment = fresh(&["a", "b"], Vec::new()).with_states(states).expect("two states");
+    let shipment: Shipment = shipment.without_states(|key| key == 1);
     let error = instance.run_keyed(&shipment, &Call::default()).err();
     // Steps are needed for timers to fire, not for states to be held.
     assert!(matches!(error, Some(RunError::HeldStates { keys: 1 })), "{error:?}");

@@ -203,10 +203,12 @@ impl Shipment {
     }
 
     /// The same shipment with fingerprints in place of the states that `is_held` says the runner
-    /// has. It pays for states that are longer than [`Fingerprint::LEN`].
+    /// has. States that are no longer than a fingerprint stay, and runners don't keep them.
     pub fn without_states(self, mut is_held: impl FnMut(usize) -> bool) -> Self {
+        let is_long =
+            |key| self.parts.states.get(key).is_some_and(|state| state.len() > Fingerprint::LEN);
         let held: Arc<[bool]> =
-            (0..self.len()).map(|key| self.is_held(key) || is_held(key)).collect();
+            (0..self.len()).map(|key| self.is_held(key) || is_long(key) && is_held(key)).collect();
         if !held.contains(&true) {
             return self;
         }

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use overspill_protocol::Compression;
+use overspill_protocol::{Compression, Request};
 
 use self::supervisor::{Lease, Supervisor};
 use super::answer::{self, Asked};
@@ -59,6 +59,8 @@ pub struct ProcessOptions {
     pub guest_memory: usize,
     /// How long one call of the component may take.
     pub guest_deadline: Duration,
+    /// The memory of a runner for states of keys that it has answered, in bytes.
+    pub held_states: usize,
     /// The largest message that it takes and gives, in bytes.
     pub max_payload: usize,
 }
@@ -79,6 +81,7 @@ impl ProcessOptions {
             grace: Duration::from_secs(5),
             guest_memory: 256 << 20,
             guest_deadline: Duration::from_secs(10),
+            held_states: 64 << 20,
             max_payload: 64 << 20,
         }
     }
@@ -125,6 +128,10 @@ impl Process {
             Err(outcome) => return outcome.into(),
         };
         let Lease { runner, first, .. } = &waited;
+        if Some(runner.id.into()) != call.prefer && lacks_states(&call.invocation.work) {
+            // It was left out what another runner has: to ask would cost a trip for nothing.
+            return Ended { first: *first, ..Outcome::NeedState.into() };
+        }
         if call.with_module
             && let Err(outcome) = runner.ensure_uploaded(&self.options.module).await
         {
@@ -153,6 +160,11 @@ impl Process {
             }
         }
     }
+}
+
+/// Whether states were left out of some work.
+fn lacks_states(work: &Request) -> bool {
+    matches!(work, Request::Keyed(shipment) if shipment.held_keys().next().is_some())
 }
 
 impl Drop for Process {

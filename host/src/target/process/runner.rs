@@ -266,6 +266,7 @@ fn command(executable: &Path, options: &ProcessOptions) -> Command {
         .args(["--grace", &options.grace.as_millis().to_string()])
         .args(["--max-request", &options.max_payload.div_ceil(1 << 20).to_string()])
         .args(["--max-module", &options.module.bytes.len().div_ceil(1 << 20).max(1).to_string()])
+        .args(["--held-states", &options.held_states.div_ceil(1 << 20).to_string()])
         .args(["--guest-memory", &options.guest_memory.div_ceil(1 << 20).to_string()])
         .args(["--guest-deadline", &options.guest_deadline.as_millis().max(1).to_string()]);
     if let Some(cache) = &options.cache {
