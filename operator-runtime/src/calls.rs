@@ -108,6 +108,11 @@ impl<'a> Calls<'a> {
         self.answered += bytes;
     }
 
+    /// Whether the caller has set how large the answer may be.
+    pub(crate) fn has_ceiling(&self) -> bool {
+        self.call.max_output.is_some()
+    }
+
     /// Whether the run may have to answer for a part.
     pub(crate) fn is_bounded(&self) -> bool {
         self.call.budget.is_some() || self.call.max_output.is_some()

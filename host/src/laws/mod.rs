@@ -126,7 +126,7 @@ pub enum LawsError {
         /// Which case.
         case: u32,
         /// Why not.
-        source: RunError,
+        source: Box<RunError>,
     },
 }
 
@@ -228,7 +228,7 @@ fn test_law(
         let verdict = (law.check)(subject, &case).map_err(|source| LawsError::Run {
             law: law.name,
             case: number,
-            source,
+            source: Box::new(source),
         })?;
         match verdict {
             Verdict::Holds => held += 1,

@@ -137,6 +137,11 @@ fn run_blocks(
             done += fitting;
         }
         if fitting < keys {
+            // Nobody could take more: not even a run that has no ceiling.
+            if done == 0 && !guests.calls.has_ceiling() {
+                let reason = "the answer for one key is larger than 1 GiB".to_owned();
+                return Err(RunError::Input { reason });
+            }
             break;
         }
     }

@@ -1,5 +1,6 @@
 //! Shipments over random schedules, against a naive run of one record at a time.
 
+mod garbage;
 mod operator;
 mod reference;
 mod schedule;

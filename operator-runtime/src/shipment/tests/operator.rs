@@ -68,10 +68,10 @@ impl Habits {
         effects: &mut Effects,
     ) -> Result<(), Refusal> {
         let hash = xxh3_64(value);
-        if self.traps && hash % 11 == 0 {
+        if self.traps && hash.is_multiple_of(11) {
             return Err(Refusal::Trap);
         }
-        if hash % 13 == 0 {
+        if hash.is_multiple_of(13) {
             return Err(Refusal::Rejected);
         }
         // A record without a time has that of the watermark, as far as timers go.
@@ -89,10 +89,10 @@ impl Habits {
     ) -> Result<(), Refusal> {
         let state = effects.state.clone().unwrap_or_default();
         let hash = xxh3_64(&[&state, seen.key, &timer.time.to_le_bytes()[..]].concat());
-        if self.traps && hash % 9 == 0 {
+        if self.traps && hash.is_multiple_of(9) {
             return Err(Refusal::Trap);
         }
-        if self.goes_back && hash % 7 == 0 {
+        if self.goes_back && hash.is_multiple_of(7) {
             effects.timers.insert(timer, true);
         }
         self.obey(seen, hash, timer.time, timer.time, 77, effects);
@@ -112,7 +112,7 @@ impl Habits {
         if bit(0) && bit(1) && !self.bloats {
             effects.state = None;
         } else if bit(2) || bit(3) {
-            let more = if self.bloats && hash % 10 == 0 { 400 } else { 1 };
+            let more = if self.bloats && hash.is_multiple_of(10) { 400 } else { 1 };
             let state = effects.state.get_or_insert_default();
             state.extend(std::iter::repeat_n(hash as u8, more));
         }
