@@ -33,7 +33,7 @@ fn several_lanes_share_keys_without_a_fault() {
 fn a_state_budget_of_nearly_nothing_spills_and_changes_nothing() {
     let case = Case::new(60_000, 20_000, 3);
     let text = fs::read_to_string(case.pipeline("never", "per-key", 1)).expect("it was written");
-    let small = text.replace("# state", "state = { memory = \"1MiB\" }");
+    let small = text.replace("# state", "state = { memory = \"4MiB\" }");
     let pipeline = case.folder.path().join("small.toml");
     fs::write(&pipeline, small).expect("a pipeline can be written");
     let summary = summary(start(&pipeline));

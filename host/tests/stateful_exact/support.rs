@@ -69,7 +69,7 @@ impl Case {
     /// totals in sliding windows.
     pub(crate) fn pipeline(&self, offload: &str, order: &str, lanes: usize) -> PathBuf {
         let offload = match offload.parse::<f64>() {
-            Ok(share) => format!("{{ share = {share} }}"),
+            Ok(share) => share.to_string(),
             Err(_) => format!("\"{offload}\""),
         };
         let mut text = format!(
@@ -130,7 +130,7 @@ impl Case {
         }
         if total {
             // A batch is out of order by half a second at the most, and 500 records take 1.5 s.
-            let mut latest = i64::MIN;
+            let mut latest = -2_100;
             for [.., time] in &counts {
                 let time: i64 = time.parse().expect("a time is a number");
                 assert!(time > latest - 2_100, "a batch has overtaken another");
