@@ -106,12 +106,12 @@ fn a_state_is_written_only_where_it_was_changed() {
 }
 
 #[test]
-fn times_that_the_host_gives_anyway_are_left_out() {
+fn each_output_record_has_the_time_of_the_record_that_made_it() {
     let run = |records| KeyedRunner::new(Obedient).run(&groups(&[("k", None, records)])).records;
-    assert_eq!(run(&[("a", 5)]).timestamps, None);
+    assert_eq!(run(&[("a", 5)]).timestamps, Some(vec![5]));
     assert_eq!(run(&[("a", 5), ("b", 6)]).timestamps, Some(vec![5, 6]));
     assert_eq!(run(&[("a", 5), ("", 6)]).timestamps, Some(vec![5]));
-    assert_eq!(run(&[("", 5), ("b", 6)]).timestamps, None);
+    assert_eq!(run(&[("", 5), ("b", 6)]).timestamps, Some(vec![6]));
     assert_eq!(run(&[("a time b", 5)]).timestamps, Some(vec![5, 99, 5]));
     assert_eq!(run(&[("a at b", 5)]).timestamps, Some(vec![5, 77, 5]));
     assert_eq!(run(&[("a key=x", 5)]).keys, Some(Column::from_iter(["k", "x"])));

@@ -2,7 +2,7 @@
 
 use super::timer_log::TimerLog;
 use super::{Outcome, StateChange, Timers};
-use crate::{Batch, Column, Emitter, NO_TIME, RejectedRecord};
+use crate::{Batch, Column, Emitter, RejectedRecord};
 
 /// What a call has made so far, in the columns of the outcome.
 #[derive(Debug)]
@@ -19,10 +19,9 @@ pub(super) struct Runs {
     /// Where each run ends, and the time of its output records unless they set another.
     ends: Vec<u32>,
     times: Vec<i64>,
-    /// The time that the host gives to the output of the group at hand where it is left out.
-    usual: i64,
-    /// Whether some run has another time than that.
-    unusual: bool,
+    /// Whether some record or timer of the call has a time. Then all times are said: what the host
+    /// would put in for them is made for a whole step, of which this call may be a part.
+    timed: bool,
 }
 
 impl Runs {
@@ -31,7 +30,6 @@ impl Runs {
     pub(super) fn end(&mut self, records: usize, time: i64) {
         let end = records as u32;
         if self.ends.last().copied().unwrap_or(0) < end {
-            self.unusual |= time != self.usual;
             self.ends.push(end);
             self.times.push(time);
         }
@@ -78,9 +76,9 @@ impl CallOutput {
         self.runs.truncate(mark.runs);
     }
 
-    /// Begins a group, to whose output records the host gives a time of `usual`.
-    pub(super) fn begin_group(&mut self, usual: i64) {
-        self.runs.usual = usual;
+    /// Begins a group, of which some record or timer has a time or none has.
+    pub(super) fn begin_group(&mut self, timed: bool) {
+        self.runs.timed |= timed;
     }
 
     /// Ends the output of a record or timer of the given time.
@@ -109,7 +107,7 @@ impl CallOutput {
     pub(super) fn finish(mut self, keys: &Column) -> Outcome {
         let keys = self.out.full_keys(&self.outcome.ends, |group| keys.get(group));
         let runs = &self.runs;
-        let timestamps = match runs.unusual || !self.out.timestamps.is_empty() {
+        let timestamps = match runs.timed || !self.out.timestamps.is_empty() {
             true => Some(self.out.all_timestamps(&runs.ends, |run| runs.times[run])),
             false => None,
         };
@@ -117,11 +115,4 @@ impl CallOutput {
         self.outcome.records = Batch { values: self.out.take_values(), keys, timestamps };
         self.outcome
     }
-}
-
-/// The time of a group's output records where they have no time of their own: the latest among its
-/// records and timers.
-pub(super) fn usual_time(records: Option<&[i64]>, fired: &[super::Timer]) -> i64 {
-    let records = records.unwrap_or_default().iter().copied();
-    records.chain(fired.iter().map(|timer| timer.time)).max().unwrap_or(NO_TIME)
 }

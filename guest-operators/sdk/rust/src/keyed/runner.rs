@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::Cell;
 
-use super::output::{CallOutput, usual_time};
+use super::output::CallOutput;
 use super::{Context, Groups, KeyState, Keyed, KeyedRecord, Outcome, StateChange, Timer, range};
 use crate::{Emitter, NO_TIME, StateCodec};
 
@@ -59,8 +59,7 @@ impl<O: Keyed> KeyedRunner<O> {
         let records = range(&groups.record_ends, index);
         let fired = groups.fired.get(index);
         let before = groups.state(index);
-        let times = groups.records.timestamps.as_ref().map(|times| &times[records.clone()]);
-        output.begin_group(usual_time(times, fired));
+        output.begin_group(groups.records.timestamps.is_some() || !fired.is_empty());
         let mut group = Group {
             groups,
             key: groups.keys.get(index),
