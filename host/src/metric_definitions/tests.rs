@@ -86,11 +86,11 @@ fn values_carry_the_names_of_operator_and_target() {
         "overspill_operator_input_records_total{operator=\"tokenizer\"} 40\n",
         "overspill_operator_offloaded_ratio{operator=\"tokenizer\"} 0.25\n",
         "overspill_target_calls_total{operator=\"tokenizer\",target=\"here\"} 12\n",
-        "overspill_latency_seconds_bucket{sink=\"out\",le=\"0.005\"} 30\n",
+        "overspill_latency_seconds_bucket{le=\"0.005\"} 30\n",
         "overspill_operator_offload_decisions_total{operator=\"tokenizer\",reason=\"pressure\"} 7\n",
         "overspill_operator_latency_seconds_bucket{operator=\"tokenizer\",le=\"0.005\"} 1\n",
         "overspill_target_latency_seconds_bucket{operator=\"tokenizer\",target=\"here\",le=\"0.02\"} 1\n",
-        "overspill_latency_seconds_count{sink=\"out\"} 40\n",
+        "overspill_latency_seconds_count 40\n",
     ] {
         assert!(text.contains(line), "`{line}` is not in:\n{text}");
     }

@@ -1,8 +1,8 @@
 //! Which runner still has the state of which key, so that it need not be sent again.
 //!
 //! A runner keeps the states of the keys that it has answered for. When a key goes to it again,
-//! and its state has the version that came of that answer, the state stays at home and only the
-//! version is sent. A runner that has lost it, or has another version, does nothing but say so,
+//! and its state has the version that came of that answer, the state stays at home and only its
+//! fingerprint is sent. A runner that has lost it, or has another state, does nothing but say so,
 //! and the state is sent after all: what is noted here is a guess that costs time when it is
 //! wrong, and never a result.
 
@@ -36,10 +36,8 @@ pub(super) struct RemoteLane {
 }
 
 /// Which runner has the state of which key.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Held {
-    /// Whether runners are trusted to keep states.
-    keeps: bool,
     /// By the hash of a key: where its state is, and in which version. Two keys with one hash
     /// would take turns at being forgotten.
     keys: HashMap<u64, ((TargetId, u64), u64), RandomState>,
@@ -48,17 +46,6 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// With nothing noted. Unless it `keeps`, all states are always sent: so for an operator whose
-    /// states could depend on the way in which work was cut.
-    pub(super) fn new(keeps: bool) -> Self {
-        Self {
-            keeps,
-            keys: HashMap::default(),
-            hasher: RandomState::default(),
-            traffic: StateTraffic::default(),
-        }
-    }
-
     /// Leaves out the states that a runner of the target has, and says which runner that is. With
     /// states on several runners, it is the one that has most.
     pub(super) fn leave_out(
@@ -90,7 +77,7 @@ impl Held {
         for key in keys {
             let state = shipment.states().get(key);
             self.traffic.touched += state.map_or(0, |state| state.len() as u64);
-            let Some(runner) = lane.runner.filter(|_| self.keeps) else { continue };
+            let Some(runner) = lane.runner else { continue };
             if self.keys.len() >= MOST_KEYS {
                 self.keys.clear();
             }
@@ -125,11 +112,11 @@ mod tests {
     const HERE: TargetId = TargetId(0);
     const ELSEWHERE: TargetId = TargetId(1);
 
-    /// Keys with their versions; each has a state of four bytes.
+    /// Keys with their versions; each has a state of 64 bytes.
     fn shipment(keys: &[(&str, u64)]) -> Shipment {
         let mut shipment = ShipmentBuilder::new(7, keys.len());
         for (key, version) in keys {
-            shipment.key(key.as_bytes(), *version, StateEntry::Present(b"four"), []);
+            shipment.key(key.as_bytes(), *version, StateEntry::Present(&[7; 64]), []);
         }
         shipment.finish(false).expect("it is sound")
     }
@@ -140,20 +127,21 @@ mod tests {
 
     #[test]
     fn a_state_is_left_out_where_a_runner_has_just_that_version() {
-        let mut held = Held::new(true);
+        let mut held = Held::default();
         held.committed(lane(HERE, 3), &shipment(&[("a", 1), ("b", 1), ("c", 1)]), 0..2);
         let next = shipment(&[("a", 2), ("b", 3), ("c", 2)]);
         let (sent, runner) = held.leave_out(HERE, next.clone());
         assert_eq!(runner, Some(3));
         assert_eq!(sent.held_keys().collect::<Vec<_>>(), [0]);
         held.sent(&sent);
-        assert_eq!(held.traffic(), StateTraffic { sent: 8, touched: 8 });
+        // A fingerprint of 16 bytes stands for the state that was left out.
+        assert_eq!(held.traffic(), StateTraffic { sent: 16 + 2 * 64, touched: 2 * 64 });
         assert_eq!(held.leave_out(ELSEWHERE, next.clone()), (next, None));
     }
 
     #[test]
     fn the_runner_that_has_most_states_is_asked() {
-        let mut held = Held::new(true);
+        let mut held = Held::default();
         let all = shipment(&[("a", 1), ("b", 1), ("c", 1)]);
         held.committed(lane(HERE, 3), &all, 0..1);
         held.committed(lane(HERE, 4), &all, 1..3);
@@ -164,19 +152,10 @@ mod tests {
 
     #[test]
     fn after_a_miss_the_state_is_sent() {
-        let mut held = Held::new(true);
+        let mut held = Held::default();
         held.committed(lane(HERE, 3), &shipment(&[("a", 1)]), 0..1);
         let next = shipment(&[("a", 2)]);
         held.missed(&next);
         assert_eq!(held.leave_out(HERE, next.clone()), (next, None));
-    }
-
-    #[test]
-    fn an_operator_whose_states_may_differ_by_place_is_always_sent_them() {
-        let mut held = Held::new(false);
-        held.committed(lane(HERE, 3), &shipment(&[("a", 1)]), 0..1);
-        let next = shipment(&[("a", 2)]);
-        assert_eq!(held.leave_out(HERE, next.clone()), (next, None));
-        assert_eq!(held.traffic().touched, 4);
     }
 }

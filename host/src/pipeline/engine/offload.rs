@@ -140,15 +140,13 @@ impl OffloadLanes {
         Self { remote: None, under_way: HashMap::new() }
     }
 
-    /// The lanes of an operator that bursts to `targets`; [`TargetId`] is the place in it. Runners
-    /// are trusted to keep states if the operator is `pure`, which imports nothing.
+    /// The lanes of an operator that bursts to `targets`; [`TargetId`] is the place in it.
     pub(super) fn new(
         thread: &OffloadThread,
         targets: Vec<OffloadTarget>,
         module: Digest,
         settings: Vec<(String, String)>,
         limits: Limits,
-        pure: bool,
         events: Sender<Event<OperatorAnswer>>,
     ) -> Self {
         for (number, OffloadTarget { target, .. }) in targets.iter().enumerate() {
@@ -171,7 +169,7 @@ impl OffloadLanes {
             module,
             settings,
             limits: call_limits(limits),
-            held: Arc::new(Mutex::new(Held::new(pure))),
+            held: Arc::default(),
             events,
         };
         Self { remote: Some(remote), under_way: HashMap::new() }

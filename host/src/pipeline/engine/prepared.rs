@@ -291,7 +291,6 @@ impl Prepared {
                 self.pool.operator().digest(),
                 self.definition.settings.clone(),
                 self.pool.limits(),
-                self.pool.operator().imports().is_empty(),
                 events,
             ),
             _ => OffloadLanes::none(),
