@@ -54,7 +54,7 @@ impl ColdStore for FjallStore {
         self.states.get(key).map_err(failed)
     }
 
-    fn write(&mut self, changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> Result<(), DiskError> {
+    fn write(&self, changes: Vec<(Vec<u8>, Option<Slice>)>) -> Result<(), DiskError> {
         let mut batch = self.database.batch();
         for (key, value) in changes {
             match value {

@@ -28,14 +28,16 @@
 //! **Memory.** What an entry takes is counted with its share of the index, its allocations and its
 //! timers. When the sum is over the limit, the next call first moves entries that weren't used
 //! lately to disk (second chance: a hand goes round the entries, and passes over those that were
-//! used since it came by). A call can go over the limit by what it brings in itself. The store on
-//! disk has buffers of its own, some 30 MiB, which come on top once something is moved. Timers
-//! stay in memory, with the key they belong to, and may take three quarters of it.
+//! used since it came by). A call can go over the limit by what it brings in itself. What is on
+//! its way to disk, up to 8 MiB, and the buffers of the store there, some 30 MiB, come on top once
+//! something is moved. Timers stay in memory, with the key they belong to, and may take three
+//! quarters of it.
 //!
 //! **Disk.** The folder is private to this state, is made when it is needed, and is gone with it:
 //! it is room, not durability. Leftovers of a run that was killed are never read, and the next
 //! run that uses the same folder removes them. A full disk or a damaged file is an error
-//! (`OS0024`) that changes nothing: each record carries a checksum and its version.
+//! (`OS0024`) that changes nothing: each record carries a checksum and its version. A thread
+//! writes, so that no key waits for the disk to sync; reads wait for what they read.
 //!
 //! The store is fjall, a log-structured merge tree in safe Rust, maintained, under MIT or
 //! Apache-2.0. Entries that move out are written once and read back at most once, at random: a
@@ -45,6 +47,7 @@
 //! to know that there is none; redb 54, 29 and 26. RocksDB does what fjall does, but is C++ that
 //! has to be compiled along and can't be checked by Rust's means.
 
+mod behind;
 mod commit;
 mod directory;
 mod disk;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use fjall::Slice;
 
 use super::KeyedState;
+use super::behind::Behind;
 use super::directory::PrivateFolder;
 use super::disk::FjallStore;
 use super::entry::{Entry, Residence, Weight};
@@ -20,11 +21,11 @@ use super::slots::Slot;
 const SLACK: usize = 256 << 10;
 
 /// A store of records by disk key, in the order of their bytes.
-pub(super) trait ColdStore: Send + fmt::Debug {
+pub(super) trait ColdStore: Send + Sync + fmt::Debug {
     /// The record under a key.
     fn get(&self, key: &[u8]) -> Result<Option<Slice>, DiskError>;
     /// Puts records under keys and removes others, all or nothing. Replaces what was there.
-    fn write(&mut self, changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> Result<(), DiskError>;
+    fn write(&self, changes: Vec<(Vec<u8>, Option<Slice>)>) -> Result<(), DiskError>;
     /// At most so many records from a key on.
     fn scan(&self, from: &[u8], most: usize) -> Result<Vec<(Vec<u8>, Slice)>, DiskError>;
 }
@@ -175,11 +176,11 @@ impl Spill {
 
     fn write(
         &mut self,
-        changes: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+        changes: Vec<(Vec<u8>, Option<Slice>)>,
         doing: &'static str,
     ) -> Result<(), StateError> {
         self.open()?;
-        let Folder::Used { store, .. } = &mut self.folder else { return Ok(()) };
+        let Folder::Used { store, .. } = &self.folder else { return Ok(()) };
         store.write(changes).map_err(|cause| self.failed(doing, cause))
     }
 
@@ -188,9 +189,9 @@ impl Spill {
         let Folder::Unused { parent, made } = &mut self.folder else { return Ok(()) };
         let folder = made.take().map_or_else(|| PrivateFolder::make_in(parent), Ok);
         let store = folder.map_err(DiskError::from).and_then(FjallStore::open);
-        match store {
+        match store.and_then(Behind::new) {
             Ok(store) => {
-                let path = store.path().to_owned();
+                let path = store.store().path().to_owned();
                 self.folder = Folder::Used { path, store: Box::new(store) };
                 Ok(())
             }
@@ -248,7 +249,7 @@ impl KeyedState {
                 let entry = self.slots.entry(slot);
                 let disk_key = disk_key(self.key_group(entry.key()), entry.key());
                 let record = encode(&disk_key, entry);
-                changes.push((disk_key, Some(record)));
+                changes.push((disk_key, Some(record.into())));
             }
             victims.push(slot);
         }

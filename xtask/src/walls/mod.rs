@@ -212,7 +212,6 @@ pub const WALLS: &[Wall] = &[
                 "std::net",
                 "std::os::unix::net",
                 "std::process",
-                "std::thread",
                 "hyper",
                 "reqwest",
                 "socket2",

@@ -14,6 +14,7 @@ use super::record::{Record, disk_key};
 use super::spill::{ColdStore, Spill};
 use super::*;
 
+mod behind;
 mod disk;
 mod expiry;
 mod limits;
@@ -61,12 +62,12 @@ impl ColdStore for FakeStore {
         Ok(self.records.lock().unwrap().get(key).map(|value| Slice::from(value.as_slice())))
     }
 
-    fn write(&mut self, changes: Vec<(Vec<u8>, Option<Vec<u8>>)>) -> Result<(), DiskError> {
+    fn write(&self, changes: Vec<(Vec<u8>, Option<Slice>)>) -> Result<(), DiskError> {
         self.call()?;
         let mut records = self.records.lock().unwrap();
         for (key, value) in changes {
             match value {
-                Some(value) => records.insert(key, value),
+                Some(value) => records.insert(key, value.to_vec()),
                 None => records.remove(&key),
             };
         }
@@ -89,7 +90,7 @@ fn open(options: StateOptions) -> KeyedState {
     KeyedState::open(options).unwrap()
 }
 
-fn open_with(options: StateOptions, store: FakeStore) -> KeyedState {
+fn open_with(options: StateOptions, store: impl ColdStore + 'static) -> KeyedState {
     options.check().unwrap();
     let spill = Spill::with_store(&options, Box::new(store));
     KeyedState::with_spill(options, spill)

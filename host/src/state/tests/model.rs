@@ -8,6 +8,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use super::super::behind::Behind;
 use super::*;
 
 #[derive(Clone, Debug, Default)]
@@ -84,13 +85,19 @@ impl Run {
             ..options()
         };
         let store = FakeStore::well();
+        let faults = random.random_bool(0.5);
+        let keyed = match faults {
+            true => open_with(options, store.clone()),
+            // A fault behind the caller's back comes out later.
+            false => open_with(options, Behind::new(store.clone()).unwrap()),
+        };
         Self {
-            keyed: open_with(options, store.clone()),
+            keyed,
             model: Model { ttl: ttl.map(|ttl| ttl.cast_signed()), ..Model::default() },
             store,
             now: random.random_range(-1000..1000),
             roomy,
-            faults: random.random_bool(0.5),
+            faults,
             random,
         }
     }
