@@ -207,9 +207,13 @@ impl KeyedState {
         self.timers.next(TimeDomain::ProcessingTime)
     }
 
-    /// The time of the last processing-time timer of all keys.
+    /// The time of the last processing-time timer of all keys. It looks at every key that has
+    /// one: for the end of the input.
     pub fn last_processing_timer(&self) -> Option<i64> {
-        self.timers.last(TimeDomain::ProcessingTime)
+        let domain = TimeDomain::ProcessingTime;
+        let keys = self.timers.due(domain, i64::MAX);
+        let timers = keys.filter_map(|slot| self.slots.entry(slot).timers.as_deref());
+        timers.filter_map(|timers| timers.last(domain)).max()
     }
 
     /// A key's event-time timers at or before `event_up_to` and its processing-time timers at or

@@ -70,6 +70,10 @@ impl KeyTimers {
         self.list(domain).first().copied()
     }
 
+    pub(super) fn last(&self, domain: TimeDomain) -> Option<i64> {
+        self.list(domain).last().copied()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.event.len() + self.processing.len()
     }
@@ -131,10 +135,6 @@ impl TimerIndex {
 
     pub(super) fn due(&self, domain: TimeDomain, up_to: i64) -> impl Iterator<Item = Slot> {
         self.of(domain).iter().take_while(move |(time, _)| *time <= up_to).map(|(_, slot)| *slot)
-    }
-
-    pub(super) fn last(&self, domain: TimeDomain) -> Option<i64> {
-        self.of(domain).last().map(|(time, _)| *time)
     }
 
     pub(super) fn next(&self, domain: TimeDomain) -> Option<i64> {

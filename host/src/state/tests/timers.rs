@@ -29,6 +29,15 @@ fn keys_with_timers_due_come_once_by_their_first_timer() {
 }
 
 #[test]
+fn the_last_processing_timer_is_the_last_of_all_not_of_the_first() {
+    let mut keyed = open(options());
+    assert_eq!(keyed.last_processing_timer(), None);
+    commit(&mut keyed, b"a", &[clock_at(1), clock_at(100), at(500)], &[], &[]);
+    commit(&mut keyed, b"b", &[clock_at(50)], &[], &[]);
+    assert_eq!(keyed.last_processing_timer(), Some(100));
+}
+
+#[test]
 fn setting_and_taking_back_twice_is_as_once() {
     let mut keyed = open(options());
     commit(&mut keyed, b"a", &[at(1), at(1), clock_at(1)], &[], &[]);
