@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 
 pub(crate) const TOKEN: &str = "a-token-for-tests-only";
 
-fn target(url: &str, module: &Module, token: &str) -> Http {
+pub(crate) fn target(url: &str, module: &Module, token: &str) -> Http {
     Http::new(HttpOptions {
         name: "there".to_owned(),
         url: url.to_owned(),

@@ -5,6 +5,7 @@
 mod cost;
 mod determinism;
 mod http;
+mod keyed;
 mod process;
 mod support;
 

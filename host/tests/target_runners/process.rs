@@ -12,7 +12,7 @@ use overspill_operator_runtime::{Runtime, RuntimeOptions};
 use overspill_protocol::{Column, Response};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-fn options(module: Module) -> ProcessOptions {
+pub(crate) fn options(module: Module) -> ProcessOptions {
     ProcessOptions { runner: Some(runner()), ..ProcessOptions::new("here", module) }
 }
 
