@@ -7,8 +7,8 @@ use std::time::Duration;
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
 use overspill_protocol::{
-    Batch, Cause, Column, Compression, Digest, Emission, FailCode, Invocation, Limits, RejectCode,
-    Rejection, Reply, Report,
+    Batch, CallLimits, Cause, Column, Compression, Digest, Emission, FailCode, Invocation, Limits,
+    RejectCode, Rejection, Reply, Report, Response,
 };
 
 #[derive(Arbitrary, Debug)]
@@ -46,6 +46,8 @@ enum Message {
         processing_time: i64,
         deadline: Duration,
         max_reply: usize,
+        /// Deadline, memory, output and state of a call.
+        limits: (Duration, usize, usize, usize),
         records: Records,
     },
     Done {
@@ -59,6 +61,7 @@ enum Message {
         max_reply: u16,
     },
     NeedModule([u8; 32]),
+    NeedState(Vec<u32>),
     Rejected(u8, String),
     Overloaded(Duration),
     Failed(u8, String),
@@ -96,11 +99,25 @@ fuzz_target!(|input: (u64, Message)| {
     let limits = Limits::default();
     let compressions = [Compression::None, Compression::Lz4, Compression::Auto];
     let reply = match message {
-        Message::Invocation { module, settings, processing_time, deadline, max_reply, records } => {
-            let module = Digest::from_bytes(module);
-            let batch = records.batch();
-            let invocation =
-                Invocation { id, module, settings, processing_time, deadline, max_reply, batch };
+        Message::Invocation {
+            module,
+            settings,
+            processing_time,
+            deadline,
+            max_reply,
+            limits: (call_deadline, memory, output, state),
+            records,
+        } => {
+            let invocation = Invocation {
+                id,
+                module: Digest::from_bytes(module),
+                settings,
+                processing_time,
+                deadline,
+                max_reply,
+                limits: CallLimits { deadline: call_deadline, memory, output, state },
+                work: records.batch().into(),
+            };
             for compression in compressions {
                 let decoded = Invocation::decode(invocation.encode(compression), &limits);
                 assert_eq!(decoded.as_ref(), Ok(&invocation));
@@ -111,8 +128,20 @@ fuzz_target!(|input: (u64, Message)| {
             let emission = emission(&records, &inputs);
             let report = Report { compute, cold, memory };
             let max_reply = max_reply.into();
-            let cut = Reply::answer(id, emission.inputs(), emission.clone(), report, max_reply);
-            if let Reply::Done { emission: part, .. } | Reply::Partial { emission: part, .. } = &cut
+            let inputs = Column::from_values(vec![b""; emission.inputs()]);
+            let asked = Invocation {
+                id,
+                module: Digest::from_bytes([0; 32]),
+                settings: Vec::new(),
+                processing_time: 0,
+                deadline: Duration::ZERO,
+                max_reply,
+                limits: CallLimits::default(),
+                work: Batch::from_values(inputs).into(),
+            };
+            let cut = Reply::answer(&asked, Response::FlatMap(emission.clone()), report);
+            if let Reply::Done { answer: Response::FlatMap(part), .. }
+            | Reply::Partial { answer: Response::FlatMap(part), .. } = &cut
             {
                 assert!(cut.encoded_len() <= max_reply);
                 assert_eq!(*part, emission.slice(0..part.inputs()));
@@ -125,10 +154,16 @@ fuzz_target!(|input: (u64, Message)| {
                     false => assert_eq!(joined, emission),
                 }
             }
+            let answer = Response::FlatMap(emission);
             match partial {
-                true => Reply::Partial { id, emission, report },
-                false => Reply::Done { id, emission, report },
+                true => Reply::Partial { id, answer, report },
+                false => Reply::Done { id, answer, report },
             }
+        }
+        Message::NeedState(mut keys) => {
+            keys.sort_unstable();
+            keys.dedup();
+            Reply::NeedState { id, keys }
         }
         Message::NeedModule(module) => Reply::NeedModule { id, module: Digest::from_bytes(module) },
         Message::Rejected(code, reason) => {
