@@ -104,6 +104,9 @@ pub struct OperatorProgress {
     pub lanes: usize,
     /// The share of the time since the last progress in which the local lanes were busy, 0 to 1.
     pub busy_share: f64,
+    /// The share of the time since the last progress in which a successor did not take what was
+    /// finished, 0 to 1.
+    pub output_blocked_share: f64,
     /// The local processing time of one record, smoothed.
     pub service_time: Duration,
     /// Linear memory of the local instances, in bytes.

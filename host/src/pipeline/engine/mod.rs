@@ -8,6 +8,7 @@
 //! ```
 
 mod aggregate;
+mod bottleneck;
 mod ends;
 mod failure;
 mod flatmap_stage;
@@ -33,6 +34,7 @@ use overspill_operator_runtime::{Runtime, RuntimeOptions};
 
 pub use self::failure::EngineError;
 
+use self::bottleneck::BottleneckWatch;
 use self::ends::{SharedSink, SinkStage, SourceCounts, SourceStage};
 use self::offload::OffloadThread;
 use self::ports::Inputs;
@@ -109,6 +111,7 @@ struct Run<'a> {
     sources: Vec<(Arc<SourceCounts>, Backlog)>,
     operators: Vec<Arc<Published>>,
     sinks: Vec<Arc<SharedSink>>,
+    bottleneck: BottleneckWatch,
     /// The most records that waited at once.
     peak: u64,
 }
@@ -186,6 +189,7 @@ impl<'a> Run<'a> {
             sources,
             operators,
             sinks,
+            bottleneck: BottleneckWatch::new(pipeline),
             peak: 0,
         })
     }
@@ -216,7 +220,8 @@ impl<'a> Run<'a> {
         }
         let progress = self.progress();
         observer.progress(&progress);
-        let report = self.report(progress);
+        let mut report = self.report(progress);
+        self.bottleneck.sum_up(&mut report.progress);
         self.threads.join();
         let flushed = self.dead_letters.flush();
         if let Some(error) = failure {
@@ -233,11 +238,11 @@ impl<'a> Run<'a> {
         backlogs.chain(queues).sum()
     }
 
-    fn progress(&self) -> Progress {
+    fn progress(&mut self) -> Progress {
         let now = self.clock.now();
         let sources = self.pipeline.sources.iter().zip(&self.sources);
         let sinks = self.pipeline.sinks.iter().zip(&self.sinks);
-        Progress {
+        let mut progress = Progress {
             at: now,
             done_records: self.ledger.records(),
             latency: self.ledger.take_window(),
@@ -248,7 +253,9 @@ impl<'a> Run<'a> {
                 .collect(),
             operators: self.operators.iter().map(|operator| operator.progress()).collect(),
             sinks: sinks.map(|(definition, sink)| sink.progress(&definition.name)).collect(),
-        }
+        };
+        self.bottleneck.look(now, &mut progress);
+        progress
     }
 
     fn report(&self, progress: Progress) -> Report {

@@ -48,8 +48,12 @@ pub(super) struct Counters {
     rejected: u64,
     /// The watermark that was passed on last.
     pub(super) watermark: Option<i64>,
-    /// The time that local lanes were busy at the last publication, and when that was.
-    published: (Duration, Time),
+    /// The time in which finished work could not be passed on, and since when that is so now.
+    blocked: Duration,
+    blocked_since: Option<Time>,
+    /// The times that local lanes were busy and the output was blocked at the last publication,
+    /// and when that was.
+    published: (Duration, Duration, Time),
 }
 
 impl Counters {
@@ -61,7 +65,9 @@ impl Counters {
             offloaded: 0,
             rejected: 0,
             watermark: None,
-            published: (Duration::ZERO, Time::default()),
+            blocked: Duration::ZERO,
+            blocked_since: None,
+            published: (Duration::ZERO, Duration::ZERO, Time::default()),
         }
     }
 
@@ -78,6 +84,14 @@ impl Counters {
         self.offloaded += offloaded as u64;
     }
 
+    /// Notes whether finished work waits for a successor.
+    pub(super) fn output_blocked(&mut self, now: Time, blocked: bool) {
+        if let Some(since) = self.blocked_since.take() {
+            self.blocked += now.since(since);
+        }
+        self.blocked_since = blocked.then_some(now);
+    }
+
     /// Notes records that went to the dead letters.
     pub(super) fn rejected(&mut self, records: usize) {
         self.rejected += records as u64;
@@ -85,10 +99,16 @@ impl Counters {
 
     /// The operator's numbers, from the core's and these.
     pub(super) fn progress(&mut self, workers: &Workers, snapshot: &Snapshot) -> OperatorProgress {
-        let (busy_before, at_before) = self.published;
-        let span = snapshot.at.since(at_before).as_secs_f64() * snapshot.local_lanes as f64;
-        let busy = (workers.local_busy() - busy_before).as_secs_f64();
-        self.published = (workers.local_busy(), snapshot.at);
+        self.output_blocked(snapshot.at, self.blocked_since.is_some());
+        let (busy_before, blocked_before, at_before) = self.published;
+        let span = snapshot.at.since(at_before).as_secs_f64();
+        let share = |time: Duration, of: f64| match of > 0.0 {
+            true => (time.as_secs_f64() / of).min(1.0),
+            false => 0.0,
+        };
+        let busy = workers.local_busy() - busy_before;
+        let blocked = self.blocked - blocked_before;
+        self.published = (workers.local_busy(), self.blocked, snapshot.at);
         OperatorProgress {
             name: workers.operator.clone(),
             kind: match self.kind {
@@ -103,7 +123,8 @@ impl Counters {
             queue_bytes: snapshot.held_bytes as u64,
             queue_capacity_records: workers.queue_capacity as u64,
             lanes: snapshot.local_lanes,
-            busy_share: if span > 0.0 { (busy / span).min(1.0) } else { 0.0 },
+            busy_share: share(busy, span * snapshot.local_lanes as f64),
+            output_blocked_share: share(blocked, span),
             service_time: snapshot.local_rate.map_or(Duration::ZERO, |rate| {
                 Duration::from_secs_f64(snapshot.local_lanes as f64 / rate.max(1e-3))
             }),

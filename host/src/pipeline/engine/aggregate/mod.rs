@@ -140,7 +140,9 @@ impl AggregateStage {
             self.outputs.flush()?;
             let now = self.workers.clock.now();
             // What can't be passed on need not be hurried.
-            self.workers.core.output_blocked(now, !self.outputs.is_empty());
+            let blocked = !self.outputs.is_empty();
+            self.workers.core.output_blocked(now, blocked);
+            self.counters.output_blocked(now, blocked);
             if Instant::now() >= next_publish {
                 next_publish = Instant::now() + PUBLISH_EVERY;
                 self.publish();

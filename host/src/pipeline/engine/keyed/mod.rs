@@ -323,7 +323,9 @@ impl KeyedStage {
         self.outputs.flush()?;
         let now = self.workers.clock.now();
         // What can't be passed on need not be hurried.
-        self.workers.core.output_blocked(now, !self.outputs.is_empty());
+        let blocked = !self.outputs.is_empty();
+        self.workers.core.output_blocked(now, blocked);
+        self.counters.output_blocked(now, blocked);
         Ok(())
     }
 
