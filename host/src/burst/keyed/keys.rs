@@ -210,6 +210,11 @@ impl<C> Keys<C> {
         (0..CLASSES).rev().flat_map(|class| self.row(class))
     }
 
+    /// All keys, in no order that means anything.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<C>> {
+        self.entries.iter().flatten()
+    }
+
     fn row(&self, row: usize) -> impl Iterator<Item = u32> + '_ {
         let some = |slot: u32| (slot != NONE).then_some(slot);
         std::iter::successors(some(self.rows[row].after), move |slot| {

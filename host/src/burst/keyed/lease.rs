@@ -45,7 +45,7 @@ pub enum Prefer {
 }
 
 /// How much waits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Ready {
     /// Keys that have work, be it that only a timer fires.
     pub keys: usize,
@@ -56,7 +56,7 @@ pub struct Ready {
 }
 
 /// Keys that are in one place until they are released, with their work.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Lease<C> {
     /// Names the lease.
     pub token: LeaseToken,
@@ -82,7 +82,7 @@ pub struct LeaseStep {
 }
 
 /// A key of a lease.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeasedKey<C> {
     /// The key.
     pub key: Arc<[u8]>,

@@ -104,6 +104,7 @@
 //! key's state version lets nobody commit to one. So even a driver that mixes up two answers
 //! can't lose a record.
 
+mod canonical;
 mod keys;
 mod lease;
 mod schedule;

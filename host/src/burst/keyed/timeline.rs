@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use super::super::policy::Order;
 use super::lease::StepId;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Step {
     /// What its records see.
     watermark: i64,
@@ -25,7 +25,7 @@ struct Step {
 }
 
 /// The steps of an operator's input. Positions are counted from 0 and never used twice.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Timeline {
     order: Order,
     first: u64,

@@ -14,7 +14,7 @@ use super::lease::{Place, StepId};
 /// **Invariant:** [`drain`](Self::drain) gives an output only when no output of an earlier place
 /// can still come, except for those of processing-time timers, which have no place in the order
 /// of the input.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TotalOrder<O> {
     waiting: BTreeMap<Place, Vec<O>>,
     outputs: usize,
