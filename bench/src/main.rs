@@ -9,6 +9,7 @@ mod keyed;
 mod leverage;
 mod pipeline;
 mod program;
+mod schedule;
 mod startup;
 mod state;
 mod text;
@@ -55,17 +56,20 @@ enum Name {
     Keyed,
     /// What a look at keyed state and a commit cost.
     State,
+    /// What the schedule of keyed work costs, without any work.
+    Schedule,
 }
 
 type Benchmark = fn(usize, bool) -> Result<()>;
 
-const BENCHMARKS: [(Name, Benchmark); 6] = [
+const BENCHMARKS: [(Name, Benchmark); 7] = [
     (Name::Tokenizer, |_, json| tokenizer::run(json).map(drop)),
     (Name::Pipeline, |repeats, json| show(&pipeline::run(repeats)?, json)),
     (Name::Leverage, |repeats, json| show(&leverage::run(repeats)?, json)),
     (Name::Startup, |repeats, json| show(&startup::run(repeats)?, json)),
     (Name::Keyed, |repeats, json| show(&keyed::run(repeats)?, json)),
     (Name::State, |repeats, json| show(&state::run(repeats)?, json)),
+    (Name::Schedule, |repeats, json| show(&schedule::run(repeats)?, json)),
 ];
 
 fn show(report: &Report, json: bool) -> Result<()> {

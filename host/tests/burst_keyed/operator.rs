@@ -74,7 +74,7 @@ pub(crate) fn process(
             }
             _ => {}
         }
-        *state = (hash % 11 != 0 || now.seen < 3).then_some(now);
+        *state = (!hash.is_multiple_of(11) || now.seen < 3).then_some(now);
     }
     for time in fired {
         let mut now = state.take().unwrap_or_default();

@@ -89,9 +89,9 @@ impl Shipped {
                     process(&mut answer.state, records, &[], step.watermark, &mut outputs);
                 answer.apply(&mut timers, requests);
             }
-            while step.then_watermark > step.watermark {
-                let due =
-                    |timer: &&Timer| matches!(timer, Timer::Event(t) if *t <= step.then_watermark);
+            let fires = step.then_watermark > step.watermark;
+            loop {
+                let due = |timer: &&Timer| matches!(timer, Timer::Event(t) if fires && *t <= step.then_watermark);
                 let due: Vec<Timer> = timers.iter().filter(due).copied().collect();
                 if due.is_empty() {
                     break;
