@@ -5,6 +5,7 @@
 //! ```
 
 mod harness;
+mod hot_key;
 mod keyed;
 mod leverage;
 mod pipeline;
@@ -58,11 +59,13 @@ enum Name {
     State,
     /// What the schedule of keyed work costs, without any work.
     Schedule,
+    /// How an aggregate operator with one hot key scales with the number of runners.
+    HotKey,
 }
 
 type Benchmark = fn(usize, bool) -> Result<()>;
 
-const BENCHMARKS: [(Name, Benchmark); 7] = [
+const BENCHMARKS: &[(Name, Benchmark)] = &[
     (Name::Tokenizer, |_, json| tokenizer::run(json).map(drop)),
     (Name::Pipeline, |repeats, json| show(&pipeline::run(repeats)?, json)),
     (Name::Leverage, |repeats, json| show(&leverage::run(repeats)?, json)),
@@ -70,6 +73,7 @@ const BENCHMARKS: [(Name, Benchmark); 7] = [
     (Name::Keyed, |repeats, json| show(&keyed::run(repeats)?, json)),
     (Name::State, |repeats, json| show(&state::run(repeats)?, json)),
     (Name::Schedule, |repeats, json| show(&schedule::run(repeats)?, json)),
+    (Name::HotKey, |repeats, json| show(&hot_key::run(repeats)?, json)),
 ];
 
 fn show(report: &Report, json: bool) -> Result<()> {
@@ -82,7 +86,7 @@ fn show(report: &Report, json: bool) -> Result<()> {
 
 fn main() -> Result<()> {
     let Arguments { name, repeats, json } = Arguments::parse();
-    for (benchmark, run) in BENCHMARKS {
+    for &(benchmark, run) in BENCHMARKS {
         if name == Name::All || name == benchmark {
             run(repeats.max(1), json)?;
         }

@@ -21,7 +21,7 @@ use super::work::{OperatorAnswer, OperatorWork};
 use super::workers::Workers;
 use crate::burst::{Gate, Sequence, Time};
 use crate::pipeline::dead_letters::DeadLetters;
-use crate::pipeline::envelope::{Element, Envelope};
+use crate::pipeline::envelope::Envelope;
 use crate::pipeline::run_clock::wall_clock;
 
 /// A stateless operator at work.
@@ -53,7 +53,10 @@ impl FlatMapStage {
             self.take_answers()?;
             while let Some(watermark) = self.gate.passed() {
                 self.counters.watermark = Some(watermark);
-                self.outputs.all(&Element::Watermark(watermark));
+                self.outputs.watermark(watermark);
+            }
+            if self.waiting.is_empty() {
+                self.outputs.stage_is_empty();
             }
             self.outputs.flush()?;
             let now = self.workers.clock.now();
@@ -83,14 +86,21 @@ impl FlatMapStage {
     fn take_input(&mut self) {
         while self.wants_input() {
             match self.inputs.next() {
-                Some(Arrival::Records(_, envelope)) => self.submit(envelope),
-                Some(Arrival::Watermark(watermark)) => self.gate.watermark(watermark),
-                Some(Arrival::Idle) => self.outputs.all(&Element::Idle),
+                Some(arrival) => self.take(arrival),
                 None => break,
             }
         }
         if !self.inputs.is_open() && !self.workers.core.is_closed() {
             self.workers.core.close(self.workers.clock.now());
+        }
+    }
+
+    fn take(&mut self, arrival: Arrival) {
+        self.outputs.input_is_idle(matches!(arrival, Arrival::Idle));
+        match arrival {
+            Arrival::Records(_, envelope) => self.submit(envelope),
+            Arrival::Watermark(watermark) => self.gate.watermark(watermark),
+            Arrival::Idle => {}
         }
     }
 

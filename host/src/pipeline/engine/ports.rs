@@ -154,6 +154,8 @@ impl Inputs {
 /// The edges that begin at a stage, by outlet: 0 is the main output.
 pub(super) struct Outputs {
     stage: String,
+    /// Nothing comes in: the successors are told when all that came before is through.
+    falling_idle: bool,
     edges: Vec<OutputEdge>,
     /// The edges of each outlet, by their place in `edges`.
     outlets: Vec<Vec<usize>>,
@@ -176,7 +178,7 @@ impl Outputs {
             );
             places.push((first..edges.len()).collect());
         }
-        Self { stage: stage.to_owned(), edges, outlets: places }
+        Self { stage: stage.to_owned(), falling_idle: false, edges, outlets: places }
     }
 
     /// Sends records to all that read an outlet. Records that nobody reads end here.
@@ -192,11 +194,25 @@ impl Outputs {
         }
     }
 
-    /// Sends a watermark or idleness along every edge.
-    pub(super) fn all(&mut self, element: &Element) {
-        debug_assert!(!matches!(element, Element::Records(_)), "records go to one outlet");
+    /// Sends a watermark along every edge.
+    pub(super) fn watermark(&mut self, watermark: i64) {
         for edge in &mut self.edges {
-            edge.unsent.push_back(element.clone());
+            edge.unsent.push_back(Element::Watermark(watermark));
+        }
+    }
+
+    /// Notes that nothing comes in for now, or that something has come.
+    pub(super) fn input_is_idle(&mut self, idle: bool) {
+        self.falling_idle = idle;
+    }
+
+    /// Nothing is in the stage any more. If nothing comes in either, its successors are told not to
+    /// wait for it: not before, as a watermark that is still held back would end their knowledge.
+    pub(super) fn stage_is_empty(&mut self) {
+        if std::mem::take(&mut self.falling_idle) {
+            for edge in &mut self.edges {
+                edge.unsent.push_back(Element::Idle);
+            }
         }
     }
 

@@ -38,7 +38,7 @@ use super::workers::Workers;
 use crate::burst::{Gate, Sequence, Time};
 use crate::pipeline::dead_letters::DeadLetters;
 use crate::pipeline::definition::WindowDefinition;
-use crate::pipeline::envelope::{Element, Envelope};
+use crate::pipeline::envelope::Envelope;
 use crate::pipeline::progress::StateProgress;
 use crate::pipeline::run_clock::wall_clock;
 use crate::pipeline::trace::Traces;
@@ -163,11 +163,12 @@ impl AggregateStage {
 
     fn take_input(&mut self) -> Result<(), EngineError> {
         while self.wants_input() {
-            match self.inputs.next() {
-                Some(Arrival::Records(_, envelope)) => self.admit(envelope)?,
-                Some(Arrival::Watermark(watermark)) => self.work.gate.watermark(watermark),
-                Some(Arrival::Idle) => self.outputs.all(&Element::Idle),
-                None => break,
+            let Some(arrival) = self.inputs.next() else { break };
+            self.outputs.input_is_idle(matches!(arrival, Arrival::Idle));
+            match arrival {
+                Arrival::Records(_, envelope) => self.admit(envelope)?,
+                Arrival::Watermark(watermark) => self.work.gate.watermark(watermark),
+                Arrival::Idle => {}
             }
         }
         if !self.inputs.is_open() && !self.workers.core.is_closed() {
@@ -319,7 +320,10 @@ impl AggregateStage {
             let forgotten = self.work.store.forget(&gone, wall_clock());
             forgotten.map_err(|cause| self.failed(&cause))?;
             self.counters.watermark = Some(watermark);
-            self.outputs.all(&Element::Watermark(watermark));
+            self.outputs.watermark(watermark);
+        }
+        if self.work.away.is_empty() && self.work.gate.is_empty() {
+            self.outputs.stage_is_empty();
         }
         Ok(())
     }

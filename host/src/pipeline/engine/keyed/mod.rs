@@ -40,7 +40,7 @@ use crate::burst::keyed::{KeySchedule, Lease, Prefer, Take};
 use crate::burst::{Hint, Order, Sequence, Time};
 use crate::pipeline::dead_letters::DeadLetters;
 use crate::pipeline::definition::QueueDefinition;
-use crate::pipeline::envelope::{Element, Envelope};
+use crate::pipeline::envelope::Envelope;
 use crate::pipeline::progress::StateProgress;
 use crate::pipeline::run_clock::wall_clock;
 use crate::state::KeyedState;
@@ -150,11 +150,12 @@ impl KeyedStage {
     /// Takes in what is there and fits.
     fn take_input(&mut self) {
         while self.wants_input() {
-            match self.inputs.next() {
-                Some(Arrival::Records(input, envelope)) => self.admit(input, envelope),
-                Some(Arrival::Watermark(watermark)) => self.advance(watermark),
-                Some(Arrival::Idle) => self.outputs.all(&Element::Idle),
-                None => break,
+            let Some(arrival) = self.inputs.next() else { break };
+            self.outputs.input_is_idle(matches!(arrival, Arrival::Idle));
+            match arrival {
+                Arrival::Records(input, envelope) => self.admit(input, envelope),
+                Arrival::Watermark(watermark) => self.advance(watermark),
+                Arrival::Idle => {}
             }
         }
     }
@@ -318,7 +319,10 @@ impl KeyedStage {
     fn pass_on(&mut self) -> Result<(), EngineError> {
         if let Some(watermark) = self.work.schedule.passed() {
             self.counters.watermark = Some(watermark);
-            self.outputs.all(&Element::Watermark(watermark));
+            self.outputs.watermark(watermark);
+        }
+        if self.work.schedule.is_idle() {
+            self.outputs.stage_is_empty();
         }
         self.outputs.flush()?;
         let now = self.workers.clock.now();
