@@ -1,19 +1,13 @@
 //! The slow operator of a graph is named, and not the one before it that it blocks.
 
-use std::path::{Path, PathBuf};
+#[path = "common/guests.rs"]
+mod guests;
+
 use std::process::Command;
 
 use serde_json::Value;
 
-fn guest(name: &str) -> PathBuf {
-    let folder = std::env::var_os("OVERSPILL_GUESTS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests"),
-        PathBuf::from,
-    );
-    let path = folder.join(format!("{name}.wasm"));
-    assert!(path.exists(), "{} is not there: run `cargo xtask guests` first", path.display());
-    path.canonicalize().expect("an existing path can be resolved")
-}
+use self::guests::guest;
 
 /// A source, three operators one after another of which one takes 20,000 records a second, a sink.
 fn bottlenecks(slow: &str) -> Vec<(String, Option<String>)> {

@@ -1,12 +1,17 @@
 //! `overspill run` from the outside, on pipelines without operators and with the tokenizer.
 #![expect(clippy::unwrap_used, reason = "a test may fail by panic")]
 
+#[path = "common/guests.rs"]
+mod guests;
+
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use self::guests::guest;
 
 fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_overspill"));
@@ -28,17 +33,6 @@ fn folder(pipeline: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("pipeline.toml"), pipeline).unwrap();
     folder
-}
-
-/// A component that `cargo xtask guests` builds.
-fn guest(name: &str) -> PathBuf {
-    let folder = std::env::var_os("OVERSPILL_GUESTS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests"),
-        PathBuf::from,
-    );
-    let path = folder.join(format!("{name}.wasm"));
-    assert!(path.exists(), "{} is not there: run `cargo xtask guests` first", path.display());
-    path.canonicalize().unwrap()
 }
 
 fn tokenizer(source: &str, sink: &str) -> tempfile::TempDir {

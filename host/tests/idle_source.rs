@@ -1,21 +1,16 @@
 //! A source that has nothing to say holds nobody back for longer than it is told to.
 
+#[path = "common/guests.rs"]
+mod guests;
+
 use std::fs::OpenOptions;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-fn guest(name: &str) -> PathBuf {
-    let folder = std::env::var_os("OVERSPILL_GUESTS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests"),
-        PathBuf::from,
-    );
-    let path = folder.join(format!("{name}.wasm"));
-    assert!(path.exists(), "{} is not there: run `cargo xtask guests` first", path.display());
-    path.canonicalize().expect("an existing path can be resolved")
-}
+use self::guests::guest;
 
 #[test]
 fn a_window_closes_although_another_source_is_silent() {

@@ -1,18 +1,14 @@
 //! Laws are tested: operators that keep them pass, and each way to break one is found.
 
-use std::path::{Path, PathBuf};
+#[path = "common/guests.rs"]
+mod guests;
+
 use std::process::Command;
 
 use overspill::laws::{Element, LawOptions, LawReport, test};
 use overspill_operator_runtime::{Runtime, RuntimeOptions};
 
-fn guest(name: &str) -> PathBuf {
-    let folder = std::env::var_os("OVERSPILL_GUESTS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests"),
-        PathBuf::from,
-    );
-    folder.join(format!("{name}.wasm"))
-}
+use self::guests::guest;
 
 fn report(name: &str, settings: &[(&str, &str)], cases: u32) -> LawReport {
     let path = guest(name);

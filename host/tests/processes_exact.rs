@@ -1,15 +1,23 @@
 //! Real text through the real program, with real runner processes: byte for byte what coreutils
 //! make of it, whatever happens to the runners.
 
+#[path = "common/guests.rs"]
+mod guests;
+#[path = "common/killing.rs"]
+mod killing;
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
+
+use self::guests::guest;
+use self::killing::{kill_runners, seeded};
+use self::program::{start, summary};
 
 /// The licences that every Debian and Ubuntu has, one after another.
 fn licences() -> Vec<u8> {
@@ -40,16 +48,6 @@ fn reference(text: &Path, output: &Path) {
         .status()
         .expect("a shell runs");
     assert!(status.success(), "coreutils failed: {status}");
-}
-
-fn component(name: &str) -> PathBuf {
-    let folder = std::env::var_os("OVERSPILL_GUESTS").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")),
-        PathBuf::from,
-    );
-    let path = folder.join(name);
-    assert!(path.exists(), "{} is missing: run `cargo xtask guests` first", path.display());
-    path.canonicalize().expect("an existing path can be resolved")
 }
 
 /// Two runner processes, started as they are needed.
@@ -90,23 +88,6 @@ input = "tokenizer"
     );
     fs::write(&pipeline, definition).expect("a pipeline can be written");
     pipeline
-}
-
-fn start(pipeline: &Path) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_overspill"))
-        .arg("run")
-        .arg(pipeline)
-        .args(["--json", "--quiet"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("overspill starts")
-}
-
-fn summary(child: Child) -> Value {
-    let output = child.wait_with_output().expect("overspill ends");
-    assert!(output.status.success(), "overspill ended with {}", output.status);
-    serde_json::from_slice(&output.stdout).expect("the summary is JSON")
 }
 
 fn assert_same(expected: &Path, found: &Path) {
@@ -158,26 +139,13 @@ impl Drop for StandingRunner {
     }
 }
 
-/// The runner processes of a host, by their parent's number.
-fn runners_of(host: u32) -> Vec<u32> {
-    let parent = format!("PPid:\t{host}");
-    let processes = fs::read_dir("/proc").expect("a Linux has /proc").flatten();
-    processes
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|process: &u32| {
-            fs::read_to_string(format!("/proc/{process}/status"))
-                .is_ok_and(|status| status.lines().any(|line| line == parent))
-        })
-        .collect()
-}
-
 #[test]
 fn a_hundred_megabytes_of_licences_come_back_as_coreutils_would_write_them() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let (text, expected) = (folder.path().join("text.txt"), folder.path().join("expected.txt"));
     write_text(&text, 100_000_000);
     reference(&text, &expected);
-    let pipeline = write_pipeline(folder.path(), &text, &component("tokenizer.wasm"), PROCESSES);
+    let pipeline = write_pipeline(folder.path(), &text, &guest("tokenizer"), PROCESSES);
     let summary = summary(start(&pipeline));
     assert_eq!(summary["lost"], 0);
     assert_eq!(summary["rejected"], 0);
@@ -198,7 +166,7 @@ fn a_runner_behind_a_url_gives_the_same_text_and_is_paid_by_the_price_in_the_fil
     let modules = folder.path().join("modules");
     fs::create_dir(&modules).expect("a scratch folder");
     let tokenizer = modules.join("tokenizer.wasm");
-    fs::copy(component("tokenizer.wasm"), &tokenizer).expect("a component can be copied");
+    fs::copy(guest("tokenizer"), &tokenizer).expect("a component can be copied");
     let runner = StandingRunner::start(folder.path(), &tokenizer);
     let target = format!(
         "[[target]]\nname = \"away\"\nkind = \"http\"\nurl = \"{}\"\ntoken_file = \"{}\"\n\
@@ -217,33 +185,19 @@ fn a_runner_behind_a_url_gives_the_same_text_and_is_paid_by_the_price_in_the_fil
 
 #[test]
 fn killing_runners_at_random_ten_times_over_changes_not_a_byte() {
-    let seed: u64 = std::env::var("OVERSPILL_SEED").ok().map_or_else(
-        || rand::rng().random(),
-        |seed| seed.parse().expect("OVERSPILL_SEED is a number"),
-    );
-    println!("rerun with OVERSPILL_SEED={seed}");
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut random = seeded();
     let folder = tempfile::tempdir().expect("a scratch folder");
     let (text, expected) = (folder.path().join("text.txt"), folder.path().join("expected.txt"));
     write_text(&text, 40_000_000);
     reference(&text, &expected);
-    let tokenizer = component("tokenizer.wasm");
+    let tokenizer = guest("tokenizer");
     let mut killed = 0;
     for round in 0..10 {
         let pipeline = write_pipeline(folder.path(), &text, &tokenizer, PROCESSES);
         let mut host = start(&pipeline);
-        while host.try_wait().expect("overspill can be asked").is_none() {
-            std::thread::sleep(Duration::from_millis(random.random_range(10..120)));
-            let runners = runners_of(host.id());
-            if runners.is_empty() {
-                continue;
-            }
-            let victim = runners[random.random_range(0..runners.len())];
-            let status = Command::new("kill").args(["-9", &victim.to_string()]).status();
-            killed += u32::from(status.is_ok_and(|status| status.success()));
-        }
+        killed += kill_runners(&mut host, &mut random, 10..120);
         let summary = summary(host);
-        assert_eq!(summary["lost"], 0, "round {round}, OVERSPILL_SEED={seed}");
+        assert_eq!(summary["lost"], 0, "round {round}");
         assert_same(&expected, &folder.path().join("output.txt"));
     }
     assert!(killed >= 10, "only {killed} runners were killed: the test has shown nothing");

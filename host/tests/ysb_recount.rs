@@ -3,15 +3,23 @@
 //!
 //! The benchmark and the recount: bench/ysb/README.md.
 
+#[path = "common/guests.rs"]
+mod guests;
+#[path = "common/killing.rs"]
+mod killing;
+#[path = "common/program.rs"]
+mod program;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::{Child, Command};
 
-use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
 use serde_json::Value as Json;
 use toml::{Table, Value, toml};
+
+use self::guests::guest;
+use self::killing::{kill_runners, seeded};
+use self::program::{start, summary};
 
 /// Two runner processes.
 const RUNNERS: i64 = 2;
@@ -45,7 +53,7 @@ fn write_log(folder: &Path) -> PathBuf {
     pipeline.insert("sink".to_owned(), sink.into());
     let file = folder.join("log.toml");
     fs::write(&file, pipeline.to_string()).expect("a pipeline can be written");
-    summary(start(&file));
+    sound_summary(start(&file));
     log
 }
 
@@ -61,8 +69,9 @@ fn offloaded(folder: &Path, name: &str) -> (PathBuf, PathBuf) {
     let operators = pipeline.get_mut("operator").and_then(Value::as_array_mut);
     for operator in operators.expect("there are some").iter_mut().filter_map(Value::as_table_mut) {
         let component = operator["component"].as_str().expect("a component is named").to_owned();
-        let file = Path::new(&component).file_name().expect("it is a file");
-        operator.insert("component".to_owned(), path_value(&guests().join(file)));
+        let name = Path::new(&component).file_stem().and_then(|name| name.to_str());
+        let component = guest(name.expect("it is a file with a name in plain letters"));
+        operator.insert("component".to_owned(), path_value(&component));
         let burst = toml! { targets = ["away"] offload = "always" };
         operator.insert("burst".to_owned(), burst.into());
     }
@@ -78,30 +87,9 @@ fn offloaded(folder: &Path, name: &str) -> (PathBuf, PathBuf) {
     (file, rows)
 }
 
-fn guests() -> PathBuf {
-    let folder = std::env::var_os("OVERSPILL_GUESTS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests"),
-        PathBuf::from,
-    );
-    let found = folder.canonicalize();
-    found.unwrap_or_else(|_| panic!("{folder:?} is missing: run `cargo xtask guests` first"))
-}
-
-fn start(pipeline: &Path) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_overspill"))
-        .arg("run")
-        .arg(pipeline)
-        .args(["--json", "--quiet"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("overspill starts")
-}
-
-fn summary(child: Child) -> Json {
-    let output = child.wait_with_output().expect("overspill ends");
-    assert!(output.status.success(), "overspill ended with {}", output.status);
-    let summary: Json = serde_json::from_slice(&output.stdout).expect("the summary is JSON");
+/// The summary of a run that lost nothing.
+fn sound_summary(child: Child) -> Json {
+    let summary = summary(child);
     assert_eq!((&summary["lost"], &summary["rejected"]), (&0.into(), &0.into()), "{summary}");
     summary
 }
@@ -125,7 +113,7 @@ fn counts_are_those_of_the_log(pipeline: &str) {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let log = write_log(folder.path());
     let (pipeline, rows) = offloaded(folder.path(), pipeline);
-    let summary = summary(start(&pipeline));
+    let summary = sound_summary(start(&pipeline));
     let operators = summary["operators"].as_array().expect("there are operators");
     for operator in operators {
         assert!(operator["offloaded_records"].as_u64() > Some(0), "none offloaded: {operator}");
@@ -145,44 +133,17 @@ fn counts_by_partials_that_merge_are_those_of_the_log() {
 
 #[test]
 fn killing_runners_at_random_neither_loses_a_view_nor_counts_one_twice() {
-    let seed: u64 = std::env::var("OVERSPILL_SEED").ok().map_or_else(
-        || rand::rng().random(),
-        |seed| seed.parse().expect("OVERSPILL_SEED is a number"),
-    );
-    println!("rerun with OVERSPILL_SEED={seed}");
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut random = seeded();
     let folder = tempfile::tempdir().expect("a scratch folder");
     let log = write_log(folder.path());
     let mut killed = 0;
     for name in ["ysb.toml", "ysb-aggregate.toml"] {
         let (pipeline, rows) = offloaded(folder.path(), name);
         let mut host = start(&pipeline);
-        while host.try_wait().expect("overspill can be asked").is_none() {
-            std::thread::sleep(Duration::from_millis(random.random_range(20..150)));
-            let runners = runners_of(host.id());
-            if runners.is_empty() {
-                continue;
-            }
-            let victim = runners[random.random_range(0..runners.len())];
-            let status = Command::new("kill").args(["-9", &victim.to_string()]).status();
-            killed += u32::from(status.is_ok_and(|status| status.success()));
-        }
-        summary(host);
+        killed += kill_runners(&mut host, &mut random, 20..150);
+        sound_summary(host);
         assert_counts(&log, &rows);
     }
     assert!(killed > 0, "no runner was killed: the test has shown nothing");
     println!("{killed} runners killed");
-}
-
-/// The runner processes of a host, by their parent's number.
-fn runners_of(host: u32) -> Vec<u32> {
-    let parent = format!("PPid:\t{host}");
-    let processes = fs::read_dir("/proc").expect("a Linux has /proc").flatten();
-    processes
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|process: &u32| {
-            fs::read_to_string(format!("/proc/{process}/status"))
-                .is_ok_and(|status| status.lines().any(|line| line == parent))
-        })
-        .collect()
 }

@@ -1,16 +1,21 @@
 //! Keyed, windowed and aggregate operators in one graph, here and in runner processes: what they
 //! write is what an independent recount says, whatever happens to the runners.
 
+#[path = "../common/guests.rs"]
+mod guests;
+#[path = "../common/killing.rs"]
+mod killing;
+#[path = "../common/program.rs"]
+mod program;
 mod support;
 
 use std::fs;
-use std::process::Command;
-use std::time::Duration;
 
-use rand::{RngExt as _, SeedableRng as _};
-use rand_chacha::ChaCha8Rng;
+use rand::RngExt as _;
 
-use self::support::{Case, runners_of, seed, start, summary};
+use self::killing::{kill_runners, seeded};
+use self::program::{start, summary};
+use self::support::Case;
 
 #[test]
 fn a_graph_of_stateful_operators_writes_what_a_recount_says() {
@@ -33,11 +38,15 @@ fn several_lanes_share_keys_without_a_fault() {
 fn a_state_budget_of_nearly_nothing_spills_and_changes_nothing() {
     let case = Case::new(60_000, 20_000, 3);
     let text = fs::read_to_string(case.pipeline("never", "per-key", 1)).expect("it was written");
-    let small = text.replace("# state", "state = { memory = \"4MiB\" }");
+    // The first operator's states come to 20 MB.
+    let state = "settings = { pad = 1000 }\nstate = { memory = \"4MiB\" }";
+    let small = text.replacen("# state", state, 1);
     let pipeline = case.folder.path().join("small.toml");
     fs::write(&pipeline, small).expect("a pipeline can be written");
     let summary = summary(start(&pipeline));
     case.assert_exact(&summary, false);
+    let spilled = &summary["operators"][0]["state"]["spilled_bytes"];
+    assert!(spilled.as_u64() > Some(1_000_000), "hardly anything was spilled: {summary}");
 }
 
 #[test]
@@ -64,23 +73,12 @@ fn some_keys_here_and_some_there_gives_the_same() {
 
 #[test]
 fn killing_runners_at_random_ten_times_over_changes_nothing() {
-    let seed = seed();
-    println!("rerun with OVERSPILL_SEED={seed}");
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
-    let case = Case::new(120_000, 400, seed);
+    let mut random = seeded();
+    let case = Case::new(120_000, 400, random.random());
     let mut killed = 0;
     for round in 0..10 {
         let mut host = start(&case.pipeline("always", "per-key", 1));
-        while host.try_wait().expect("overspill can be asked").is_none() {
-            std::thread::sleep(Duration::from_millis(random.random_range(10..120)));
-            let runners = runners_of(host.id());
-            if runners.is_empty() {
-                continue;
-            }
-            let victim = runners[random.random_range(0..runners.len())];
-            let status = Command::new("kill").args(["-9", &victim.to_string()]).status();
-            killed += u32::from(status.is_ok_and(|status| status.success()));
-        }
+        killed += kill_runners(&mut host, &mut random, 10..120);
         println!("round {round}: {killed} runners killed so far");
         case.assert_exact(&summary(host), false);
     }

@@ -2,31 +2,15 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::PathBuf;
+use std::process::Command;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A number to begin with, and to begin with again.
-pub(crate) fn seed() -> u64 {
-    std::env::var("OVERSPILL_SEED").ok().map_or_else(
-        || rand::rng().random(),
-        |seed| seed.parse().expect("OVERSPILL_SEED is a number"),
-    )
-}
-
-fn component(name: &str) -> PathBuf {
-    let folder = std::env::var_os("OVERSPILL_GUESTS").map_or_else(
-        || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../target/guests")),
-        PathBuf::from,
-    );
-    let path = folder.join(name);
-    assert!(path.exists(), "{} is missing: run `cargo xtask guests` first", path.display());
-    path.canonicalize().expect("an existing path can be resolved")
-}
+use crate::guests;
 
 /// Records with keys and times, and what should come of them.
 pub(crate) struct Case {
@@ -100,7 +84,7 @@ impl Case {
                  burst = {{ targets = [\"away\"], offload = {offload} }}\n\
                  [[sink]]\nname = \"{name}-out\"\nkind = \"file\"\npath = \"{}\"\n\
                  format = \"ndjson\"\ninput = \"{name}\"\n",
-                component(&format!("{guest}.wasm")).display(),
+                guests::guest(guest).display(),
                 self.path(&format!("{name}.ndjson")).display(),
             );
         }
@@ -175,34 +159,4 @@ impl Case {
         assert_eq!(differs, None, "{name}: expected and found differ");
         assert_eq!(expected.lines().count(), found.len(), "{name}: another number of records");
     }
-}
-
-pub(crate) fn start(pipeline: &Path) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_overspill"))
-        .arg("run")
-        .arg(pipeline)
-        .args(["--json", "--quiet"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("overspill starts")
-}
-
-pub(crate) fn summary(child: Child) -> Value {
-    let output = child.wait_with_output().expect("overspill ends");
-    assert!(output.status.success(), "overspill ended with {}", output.status);
-    serde_json::from_slice(&output.stdout).expect("the summary is JSON")
-}
-
-/// The runner processes of a host, by their parent's number.
-pub(crate) fn runners_of(host: u32) -> Vec<u32> {
-    let parent = format!("PPid:\t{host}");
-    let processes = fs::read_dir("/proc").expect("a Linux has /proc").flatten();
-    processes
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|process: &u32| {
-            fs::read_to_string(format!("/proc/{process}/status"))
-                .is_ok_and(|status| status.lines().any(|line| line == parent))
-        })
-        .collect()
 }

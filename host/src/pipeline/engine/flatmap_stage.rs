@@ -10,13 +10,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::Select;
 use metrics::Histogram;
 use overspill_protocol::{EmissionError, Request};
 
 use super::failure::EngineError;
 use super::ports::{Arrival, Inputs, Outputs};
 use super::stage_progress::{Counters, PUBLISH_EVERY, Published};
+use super::waiting::wait;
 use super::work::{OperatorAnswer, OperatorWork};
 use super::workers::Workers;
 use crate::burst::{Gate, Sequence, Time};
@@ -71,7 +71,8 @@ impl FlatMapStage {
             if !self.inputs.is_open() && self.waiting.is_empty() && self.outputs.is_empty() {
                 break;
             }
-            self.wait(next_publish);
+            let inputs = self.wants_input().then_some(&self.inputs);
+            wait(&self.workers, inputs, &self.outputs, next_publish);
         }
         self.publish();
         self.workers.stop();
@@ -146,22 +147,6 @@ impl FlatMapStage {
         self.gate.emitted(sequence);
         self.outputs.records(0, Envelope { batch, traces: envelope.traces });
         Ok(())
-    }
-
-    /// Sleeps until there is something to do.
-    fn wait(&self, next_publish: Instant) {
-        let mut select = Select::new();
-        self.workers.watch(&mut select);
-        self.outputs.watch(&mut select);
-        let mut deadline = next_publish;
-        if self.wants_input() {
-            self.inputs.watch(&mut select);
-            deadline = self.inputs.next_silence().map_or(deadline, |at| at.min(deadline));
-        }
-        let wake = self.workers.next_wake();
-        let deadline = wake.map_or(deadline, |wake| wake.min(deadline));
-        // What is ready is found at the next turn; a time-out is a turn too.
-        let _ = select.ready_deadline(deadline);
     }
 
     fn publish(&mut self) {

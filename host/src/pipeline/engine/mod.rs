@@ -22,6 +22,7 @@ mod processor_time;
 mod stage_progress;
 mod targets;
 mod threads;
+mod waiting;
 mod wiring;
 mod work;
 mod workers;

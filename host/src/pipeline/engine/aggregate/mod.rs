@@ -20,7 +20,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::Select;
 use metrics::Histogram;
 use overspill_operator_runtime::{Call, Instance};
 use overspill_protocol::keyed::KeyedRecords;
@@ -33,6 +32,7 @@ use super::failure::EngineError;
 use super::keyed::grouping::{Grouped, Grouper, time_of};
 use super::ports::{Arrival, Inputs, Outputs};
 use super::stage_progress::{Counters, PUBLISH_EVERY, Published};
+use super::waiting::wait;
 use super::work::{OperatorAnswer, OperatorWork};
 use super::workers::Workers;
 use crate::burst::{Gate, Sequence, Time};
@@ -150,7 +150,8 @@ impl AggregateStage {
             if !self.inputs.is_open() && self.work.away.is_empty() && self.outputs.is_empty() {
                 break;
             }
-            self.wait(next_publish);
+            let inputs = self.wants_input().then_some(&self.inputs);
+            wait(&self.workers, inputs, &self.outputs, next_publish);
         }
         self.publish();
         self.workers.stop();
@@ -352,22 +353,6 @@ impl AggregateStage {
 
     fn failed(&self, cause: &dyn std::error::Error) -> EngineError {
         EngineError::Operator { stage: self.workers.operator.clone(), reason: cause.to_string() }
-    }
-
-    /// Sleeps until there is something to do.
-    fn wait(&self, next_publish: Instant) {
-        let mut select = Select::new();
-        self.workers.watch(&mut select);
-        self.outputs.watch(&mut select);
-        let mut deadline = next_publish;
-        if self.wants_input() {
-            self.inputs.watch(&mut select);
-            deadline = self.inputs.next_silence().map_or(deadline, |at| at.min(deadline));
-        }
-        let wake = self.workers.next_wake();
-        let deadline = wake.map_or(deadline, |wake| wake.min(deadline));
-        // What is ready is found at the next turn; a time-out is a turn too.
-        let _ = select.ready_deadline(deadline);
     }
 
     fn publish(&mut self) {

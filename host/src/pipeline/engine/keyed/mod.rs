@@ -23,7 +23,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crossbeam_channel::Select;
 use metrics::Histogram;
 use overspill_protocol::keyed::Shipment;
 use overspill_protocol::{Cause, Request};
@@ -34,6 +33,7 @@ use self::output::Output;
 use super::failure::EngineError;
 use super::ports::{Arrival, Inputs, Outputs};
 use super::stage_progress::{Counters, PUBLISH_EVERY, Published};
+use super::waiting::wait;
 use super::work::{OperatorAnswer, OperatorWork};
 use super::workers::Workers;
 use crate::burst::keyed::{KeySchedule, Lease, Prefer, Take};
@@ -124,7 +124,9 @@ impl KeyedStage {
             if self.is_done() {
                 break;
             }
-            self.wait(next_publish);
+            // Processing-time timers are as exact as the numbers are published.
+            let inputs = self.wants_input().then_some(&self.inputs);
+            wait(&self.workers, inputs, &self.outputs, next_publish);
         }
         self.publish();
         self.workers.stop();
@@ -338,23 +340,6 @@ impl KeyedStage {
             stage: self.workers.operator.clone(),
             reason: format!("{what}: {cause}"),
         }
-    }
-
-    /// Sleeps until there is something to do.
-    fn wait(&self, next_publish: Instant) {
-        let mut select = Select::new();
-        self.workers.watch(&mut select);
-        self.outputs.watch(&mut select);
-        let mut deadline = next_publish;
-        if self.wants_input() {
-            self.inputs.watch(&mut select);
-            deadline = self.inputs.next_silence().map_or(deadline, |at| at.min(deadline));
-        }
-        let wake = self.workers.next_wake();
-        let deadline = wake.map_or(deadline, |wake| wake.min(deadline));
-        // What is ready is found at the next turn; a time-out is a turn too. Processing-time
-        // timers are as exact as the numbers are published.
-        let _ = select.ready_deadline(deadline);
     }
 
     fn publish(&mut self) {
