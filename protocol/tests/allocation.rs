@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use counting_allocator::{Counting, asked};
+use overspill_protocol::keyed::{
+    ShipmentAnswerBuilder, ShipmentBuilder, StateChange, StateEntry, StepBuilder, Timer,
+};
 use overspill_protocol::{
     Batch, CallLimits, Column, Compression, Digest, Emission, Invocation, Limits, Reply, Report,
     Request, Response, WireError,
@@ -66,6 +69,46 @@ fn a_message_is_encoded_into_one_allocation() {
     let reply = Reply::Done { id: 1, answer, report: Report::default() };
     let (message, bytes, calls) = asked(|| reply.encode(Compression::None));
     assert_eq!((bytes, calls), (message.len(), 1));
+}
+
+#[test]
+fn keyed_work_is_encoded_into_one_allocation_and_decoded_where_it_lies() -> Result<(), WireError> {
+    let mut builder = ShipmentBuilder::new(1, 1_000);
+    let mut step = StepBuilder::new(0, 10, 0);
+    let values = Batch::from_values(Column::from_values([[7; 100]; 10_000]));
+    let source = step.source(&values);
+    for key in 0..1_000 {
+        let name = format!("key {key}");
+        builder.key(name.as_bytes(), 1, StateEntry::Present(&[9; 200]), [Timer::event(10)]);
+        step.push(key as u32, source, 10 * key..10 * key + 10, 0);
+    }
+    builder.step(step.finish()?);
+    let shipment = builder.finish(false)?;
+    let mut answer = ShipmentAnswerBuilder::with_capacity(1_000);
+    for _ in 0..1_000 {
+        answer.key(StateChange::Replaced, &[8; 200], [], [], [Timer::event(10)]);
+    }
+    let groups = (0..1_000).map(|key| (key, 10 * key + 10));
+    answer.output(0, values, None, groups)?;
+    let answer = answer.finish(shipment.keys())?;
+
+    let work = Request::Keyed(shipment);
+    let invocation = Invocation { work, ..invocation(Column::empty()) };
+    let (request, bytes, calls) = asked(|| invocation.encode(Compression::None));
+    assert_eq!((bytes, calls), (request.len(), 1));
+    let reply = Reply::Done { id: 1, answer: Response::Keyed(answer), report: Report::default() };
+    let (response, bytes, calls) = asked(|| reply.encode(Compression::None));
+    assert_eq!((bytes, calls), (response.len(), 1));
+
+    // 8 bytes a key to see that they differ, and what says of each timer and state what it is.
+    let (decoded, bytes, _) = asked(|| Invocation::decode(request, &Limits::default()));
+    assert_eq!(decoded, Ok(invocation));
+    assert!(bytes < 12_000, "{bytes} bytes");
+    let (decoded, bytes, _) = asked(|| Reply::decode(response, &Limits::default()));
+    assert_eq!(decoded, Ok(reply));
+    // Chunks are of 12 bytes each.
+    assert!(bytes < 20_000, "{bytes} bytes");
+    Ok(())
 }
 
 #[test]

@@ -230,6 +230,20 @@ fn a_runner_without_the_module_gets_it_at_once() {
 }
 
 #[test]
+fn work_whose_state_a_runner_lacks_is_sent_again_at_once_but_not_for_ever() {
+    let mut story = Story::new(policy(Offload::Always, 1));
+    let mut run = only(story.submit());
+    for _ in 0..3 {
+        let again = only(story.ends(&run, Outcome::NeedState));
+        assert_eq!((again.lane, again.with_module, &again.work), (run.lane, false, &run.work));
+        run = again;
+    }
+    assert_eq!(story.core.snapshot(story.now).targets[0].counts.errors, 0);
+    let fifth = story.ends(&run, Outcome::NeedState);
+    assert!(fifth.is_empty(), "one that lacks what it is sent has failed");
+}
+
+#[test]
 fn the_rest_of_a_partial_answer_is_run_again() {
     let mut story = Story::new(policy(Offload::Always, 1));
     let run = only(story.submit());
