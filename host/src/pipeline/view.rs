@@ -35,7 +35,7 @@ impl LiveView {
     pub fn draw(&mut self, before: &Progress, now: &Progress) {
         let texts = render(before, now);
         while self.lines.len() < texts.len() {
-            let style = ProgressStyle::with_template("{msg}").expect("the template is sound");
+            let style = ProgressStyle::with_template("{wide_msg}").expect("the template is sound");
             self.lines.push(self.area.add(ProgressBar::no_length().with_style(style)));
         }
         // Lines that are left over are of a state that is gone.
