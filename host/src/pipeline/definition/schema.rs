@@ -60,7 +60,6 @@ fn read(reader: &Reader<'_>, file: &Path, root: &Node) -> Option<Pipeline> {
         sinks: &sink_stages,
     };
     let graph = if whole && unique(reader, &stages) { stages.connect() } else { None }?;
-    let mut operators = operators;
     let sorted = graph.order.iter().zip(graph.operators).map(|(number, inputs)| {
         operators[*number].take().map(|operator| OperatorDefinition { inputs, ..operator })
     });

@@ -201,7 +201,7 @@ fn nexmark(fields: &Fields<'_, '_>) -> SourceKind {
         ("bid", NexmarkEvents::Bid),
     ];
     let group = fields.integer("out_of_order_group_size", 1..=1_000_000).unwrap_or(1);
-    if group % GROUP_STRIDE == 0 {
+    if group.is_multiple_of(GROUP_STRIDE) {
         fields.report(
             ErrorCode::BAD_VALUE,
             "out_of_order_group_size",

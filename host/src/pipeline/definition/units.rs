@@ -18,7 +18,7 @@ const BYTES: &str = "write a size as a number of bytes, or as a number and a uni
 pub fn duration_text(duration: Duration) -> String {
     let micros = duration.as_micros();
     let units = [(3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1_000, "ms")];
-    let unit = units.into_iter().find(|(unit, _)| micros >= *unit && micros % unit == 0);
+    let unit = units.into_iter().find(|(unit, _)| micros >= *unit && micros.is_multiple_of(*unit));
     match unit {
         Some((unit, name)) => format!("{}{name}", micros / unit),
         None if micros == 0 => "0s".to_owned(),
