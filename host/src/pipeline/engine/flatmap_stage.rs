@@ -27,6 +27,8 @@ use crate::pipeline::run_clock::wall_clock;
 /// A stateless operator at work.
 pub(super) struct FlatMapStage {
     pub(super) workers: Workers,
+    /// Whether keys may overtake each other.
+    pub(super) per_key: bool,
     pub(super) inputs: Inputs,
     pub(super) outputs: Outputs,
     pub(super) dead_letters: DeadLetters,
@@ -106,8 +108,11 @@ impl FlatMapStage {
     }
 
     fn submit(&mut self, envelope: Envelope) {
-        let request = Request::FlatMap(envelope.batch.clone());
-        let work = OperatorWork { request, processing_time: wall_clock() };
+        let (batch, time) = (envelope.batch.clone(), wall_clock());
+        let work = match self.per_key {
+            true => OperatorWork::per_key(batch, time),
+            false => OperatorWork::new(Request::FlatMap(batch), time),
+        };
         let now = self.workers.clock.now();
         let sequence = self.workers.core.submit(now, work);
         self.gate.submitted(sequence);

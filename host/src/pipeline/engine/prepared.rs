@@ -211,6 +211,7 @@ impl Prepared {
                 let order = self.order();
                 Stage::FlatMap(Box::new(FlatMapStage {
                     workers: self.workers(clock, order, spike, offload)?,
+                    per_key: order == Order::PerKey,
                     inputs,
                     outputs,
                     dead_letters,

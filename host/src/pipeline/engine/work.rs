@@ -8,6 +8,7 @@ use overspill_protocol::{Batch, Emission, EmissionError, Request, Response};
 
 use super::held::RemoteLane;
 use crate::burst::{Answer, Work};
+use crate::state::KeyGroup;
 
 /// What can be done in one place.
 #[derive(Clone, Debug)]
@@ -17,9 +18,26 @@ pub(super) struct OperatorWork {
     /// What a guest's clock shows, in milliseconds since 1970-01-01T00:00:00 UTC. Taken once,
     /// when the records reach the operator, so that a second attempt gives the same answer.
     pub(super) processing_time: i64,
+    /// Its keys, a bit each by their hash, where keys may overtake each other; else all bits.
+    pub(super) key_mask: u128,
 }
 
 impl OperatorWork {
+    /// Work that keeps its place among all other.
+    pub(super) fn new(request: Request, processing_time: i64) -> Self {
+        Self { request, processing_time, key_mask: u128::MAX }
+    }
+
+    /// Records that keep their place among those of their keys.
+    pub(super) fn per_key(batch: Batch, processing_time: i64) -> Self {
+        let bit = |key: &[u8]| 1_u128 << KeyGroup::of(key, 128).number();
+        let key_mask = match batch.keys() {
+            Some(keys) => keys.iter().map(bit).fold(0, |mask, bit| mask | bit),
+            None => bit(b""),
+        };
+        Self { request: Request::FlatMap(batch), processing_time, key_mask }
+    }
+
     /// How many input records it has, however it can be cut.
     pub(super) fn input_records(&self) -> usize {
         match &self.request {
@@ -70,6 +88,10 @@ impl Work for OperatorWork {
         }
     }
 
+    fn key_mask(&self) -> u128 {
+        self.key_mask
+    }
+
     fn weight(&self) -> usize {
         match &self.request {
             // A key that is there only for its timers is some work too.
@@ -92,7 +114,7 @@ impl Work for OperatorWork {
             Request::Keyed(shipment) => Request::Keyed(shipment.slice(from..to)),
             Request::Accumulate(groups) => Request::Accumulate(groups.slice(from..to)),
         };
-        Self { request, processing_time: self.processing_time }
+        Self { request, processing_time: self.processing_time, key_mask: self.key_mask }
     }
 }
 

@@ -243,10 +243,7 @@ impl AggregateStage {
             .map_err(|cause| self.failed(&cause))?;
         let groups = KeyedRecords::new(keys, records, layer.ends.clone())
             .map_err(|cause| self.failed(&cause))?;
-        let work = OperatorWork {
-            request: Request::Accumulate(groups.clone()),
-            processing_time: wall_clock(),
-        };
+        let work = OperatorWork::new(Request::Accumulate(groups.clone()), wall_clock());
         let sequence = self.workers.core.submit(self.workers.clock.now(), work);
         self.work.gate.submitted(sequence);
         self.work.away.insert(sequence, Away { of: Arc::clone(of), layer, groups });

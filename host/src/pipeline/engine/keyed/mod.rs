@@ -257,7 +257,7 @@ impl KeyedStage {
         let processing_time = self.processing_time();
         let shipment = shipping::ship(&lease, &mut self.state, self.scope, processing_time)
             .map_err(|cause| self.failed("its keys can't be sent to a lane", &cause))?;
-        let work = OperatorWork { request: Request::Keyed(shipment.clone()), processing_time };
+        let work = OperatorWork::new(Request::Keyed(shipment.clone()), processing_time);
         self.work.away_records += shipment.records();
         let sequence = self.workers.core.submit_for(now, work, hint);
         self.work.away.insert(sequence, Away { lease, shipment });
