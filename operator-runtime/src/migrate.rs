@@ -22,7 +22,8 @@ impl Instance {
         let call = Call::default();
         let mut calls = Calls::new(self, &call);
         let mut migrated = Vec::new();
-        let mut pending = Vec::from([0..states.len()]);
+        let mut pending = Vec::new();
+        pending.push(0..states.len());
         while let Some(range) = pending.pop() {
             if range.is_empty() {
                 continue;

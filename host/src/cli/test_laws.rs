@@ -39,6 +39,10 @@ pub(super) struct TestLawsArgs {
     /// numbers, words, JSON objects, and any bytes.
     #[arg(long, value_name = "FILE")]
     records: Option<PathBuf>,
+    /// For an aggregate: how long the window is that the records of a case share, in milliseconds.
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 1000,
+          value_parser = clap::value_parser!(i64).range(1..))]
+    window: i64,
     /// A setting of the operator; may be given again.
     #[arg(long, value_name = "NAME=VALUE", value_parser = key_value)]
     settings: Vec<(String, String)>,
@@ -88,6 +92,7 @@ fn report(args: &TestLawsArgs) -> anyhow::Result<LawReport> {
         cases: args.cases,
         settings: args.settings.clone(),
         values,
+        window: args.window,
         ..LawOptions::default()
     };
     Ok(test(&operator, &options)?)

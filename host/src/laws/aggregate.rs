@@ -9,9 +9,6 @@ use overspill_protocol::keyed::KeyedRecords;
 use super::sample::{Shape, batch, records};
 use super::{Case, Difference, Element, Law, Record, Subject, Verdict, lines};
 
-/// The end of the window that partials are finished for.
-const TIME: i64 = 60_000;
-
 const fn one_key(cuts: usize) -> Shape {
     Shape { cuts: (cuts, cuts), watermarks: false, keys: false }
 }
@@ -111,7 +108,7 @@ fn merge_of_one(subject: &Subject, case: &Case) -> Result<Verdict, RunError> {
 }
 
 fn keys_alone(subject: &Subject, case: &Case) -> Result<Verdict, RunError> {
-    let mut one = One { instance: subject.pool.take()? };
+    let mut one = One::new(subject)?;
     let groups = groups(case.records());
     let together = one.instance.accumulate(&groups, &Call::default())?.partials;
     let (mut lines, mut alone_lines, mut differ) = (Vec::new(), Vec::new(), false);
@@ -132,8 +129,8 @@ fn keys_alone(subject: &Subject, case: &Case) -> Result<Verdict, RunError> {
 }
 
 fn elsewhere(subject: &Subject, case: &Case) -> Result<Verdict, RunError> {
-    let mut used = One { instance: subject.pool.take()? };
-    let mut other = One { instance: subject.pool.take()? };
+    let mut used = One::new(subject)?;
+    let mut other = One::new(subject)?;
     for part in case.parts() {
         used.accumulate(part)?;
     }
@@ -163,15 +160,20 @@ fn with(
     subject: &Subject,
     law: impl FnOnce(&mut One) -> Result<Verdict, RunError>,
 ) -> Result<Verdict, RunError> {
-    law(&mut One { instance: subject.pool.take()? })
+    law(&mut One::new(subject)?)
 }
 
 /// Partials of one key, in one instance.
 struct One {
     instance: Instance,
+    window: i64,
 }
 
 impl One {
+    fn new(subject: &Subject) -> Result<Self, RunError> {
+        Ok(Self { instance: subject.pool.take()?, window: subject.window })
+    }
+
     /// The partial of all records, whatever their key.
     fn accumulate(&mut self, elements: &[Element]) -> Result<Vec<u8>, RunError> {
         let records: Vec<Record> =
@@ -195,7 +197,7 @@ impl One {
     /// What a partial finishes to.
     fn finish(&mut self, key: &[u8], partial: &[u8]) -> Result<Vec<String>, RunError> {
         let (keys, partials) = (Column::from_values([key]), Column::from_values([partial]));
-        let finished = self.instance.finish(&keys, &partials, TIME, &Call::default())?;
+        let finished = self.instance.finish(&keys, &partials, self.window, &Call::default())?;
         let records = &finished.records;
         let mut shown: Vec<String> =
             (0..records.len()).map(|index| lines::output(records, index, 0)).collect();

@@ -23,7 +23,7 @@ use rand::SeedableRng as _;
 use rand_chacha::ChaCha12Rng;
 
 pub use self::sample::{Case, Element, Record};
-use self::sample::{Sampler, Shape};
+use self::sample::{Sampler, Shape, Values};
 
 /// How laws are tested.
 #[derive(Clone, Debug)]
@@ -38,12 +38,15 @@ pub struct LawOptions {
     pub limits: Limits,
     /// The values of records to draw from. None: they are made up, of several forms.
     pub values: Option<Arc<[Vec<u8>]>>,
+    /// For an aggregate: the window that the records of a case share, from time 0 on, in
+    /// milliseconds. The host gives an aggregate the records of one window at a time.
+    pub window: i64,
 }
 
 impl Default for LawOptions {
     fn default() -> Self {
         let (settings, limits) = (Vec::new(), Limits::default());
-        Self { seed: 1, cases: 1000, settings, limits, values: None }
+        Self { seed: 1, cases: 1000, settings, limits, values: None, window: 1000 }
     }
 }
 
@@ -156,7 +159,12 @@ struct Law {
 struct Subject {
     pool: Pool,
     inputs: usize,
+    /// The end of the window that partials are finished for.
+    window: i64,
 }
+
+/// Of how many values it is tried out whether the operator takes them.
+const MOST_TRIED: usize = 300;
 
 /// Tests all laws of the operator's kind.
 ///
@@ -180,6 +188,7 @@ pub fn test(operator: &Operator, options: &LawOptions) -> Result<LawReport, Laws
     let subject = Subject {
         pool: operator.pool(&options.settings, options.limits)?,
         inputs: description.inputs.len().max(1),
+        window: options.window,
     };
     let laws: &[Law] = match description.kind {
         Kind::Flatmap => &flatmap::LAWS,
@@ -193,7 +202,10 @@ pub fn test(operator: &Operator, options: &LawOptions) -> Result<LawReport, Laws
         records: (0, 0),
         laws: Vec::with_capacity(laws.len()),
     };
-    let sampler = |law: &Law| Sampler::new(options.values.clone(), subject.inputs, law.shape);
+    let values = options.values.as_deref().map(|all| sort_out(&subject, all, description.kind));
+    let window = (description.kind == Kind::Aggregate).then_some(options.window);
+    let sampler =
+        |law: &Law| Sampler::new(values.clone(), subject.inputs, law.shape).in_window(window);
     // Of the made-up forms, those that the operator takes: laws hold for little when it rejects
     // everything.
     let mut forms = Vec::new();
@@ -258,11 +270,32 @@ fn tally(subject: &Subject, sampler: &Sampler, seed: u64, kind: Kind) -> (u64, u
     for _ in 0..50 {
         let case = sampler.case(&mut random);
         records += case.records().count() as u64;
-        rejected += match kind {
-            Kind::Flatmap => flatmap::rejected(subject, &case),
-            Kind::Keyed => keyed::rejected(subject, &case),
-            Kind::Aggregate => aggregate::rejected(subject, &case),
-        };
+        rejected += rejected_of(subject, &case, kind);
     }
     (records, rejected)
+}
+
+/// How many records of a case the operator rejects.
+fn rejected_of(subject: &Subject, case: &Case, kind: Kind) -> u64 {
+    match kind {
+        Kind::Flatmap => flatmap::rejected(subject, case),
+        Kind::Keyed => keyed::rejected(subject, case),
+        Kind::Aggregate => aggregate::rejected(subject, case),
+    }
+}
+
+/// Values that the operator takes, by whichever input, and those that it rejects; of many, an even
+/// choice.
+fn sort_out(subject: &Subject, all: &[Vec<u8>], kind: Kind) -> Values {
+    let takes = |value: &&Vec<u8>| {
+        (0..subject.inputs).any(|input| {
+            let record = Record { key: 0, value: (*value).clone(), time: 0, input: input as u8 };
+            let case = Case { elements: vec![Element::Record(record)], cuts: Vec::new() };
+            rejected_of(subject, &case, kind) == 0
+        })
+    };
+    let some = all.iter().step_by(all.len().div_ceil(MOST_TRIED).max(1));
+    let (taken, rejected): (Vec<&Vec<u8>>, Vec<&Vec<u8>>) = some.partition(takes);
+    let own = |values: Vec<&Vec<u8>>| values.into_iter().cloned().collect();
+    Values { taken: own(taken), rejected: own(rejected) }
 }

@@ -114,21 +114,35 @@ pub(super) struct Shape {
     pub(super) keys: bool,
 }
 
+/// Values to draw from.
+#[derive(Clone, Debug)]
+pub(super) struct Values {
+    /// Those that the operator takes.
+    pub(super) taken: Arc<[Vec<u8>]>,
+    /// Those that it rejects.
+    pub(super) rejected: Arc<[Vec<u8>]>,
+}
+
 /// Makes cases.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Sampler {
-    values: Option<Arc<[Vec<u8>]>>,
+    values: Option<Values>,
     /// The forms of made-up values that are in use.
     forms: Vec<u32>,
     inputs: usize,
     shape: Shape,
+    /// The window that all records of a case lie in, from 0 on, in milliseconds. None: none.
+    window: Option<i64>,
 }
 
 impl Sampler {
-    pub(super) fn new(values: Option<Arc<[Vec<u8>]>>, inputs: usize, shape: Shape) -> Self {
-        // There is nothing to draw from an empty file.
-        let values = values.filter(|values| !values.is_empty());
-        Self { values, forms: (0..FORMS).collect(), inputs, shape }
+    pub(super) fn new(values: Option<Values>, inputs: usize, shape: Shape) -> Self {
+        Self { values, forms: (0..FORMS).collect(), inputs, shape, window: None }
+    }
+
+    /// The same with all records of a case in one window, of so many milliseconds.
+    pub(super) fn in_window(self, window: Option<i64>) -> Self {
+        Self { window, ..self }
     }
 
     /// The same with only these forms of made-up values. None of them: all.
@@ -158,7 +172,10 @@ impl Sampler {
             elements.push(Element::Record(Record {
                 key: random.random_range(0..keys),
                 value: self.value(random, form),
-                time: clock - random.random_range(0..200),
+                time: match self.window {
+                    Some(window) => random.random_range(0..window.max(1)),
+                    None => clock - random.random_range(0..200),
+                },
                 input: random.random_range(0..self.inputs) as u8,
             }));
         }
@@ -183,8 +200,14 @@ impl Sampler {
     }
 
     fn value(&self, random: &mut ChaCha12Rng, form: u32) -> Vec<u8> {
-        if let Some(values) = &self.values {
-            return values[random.random_range(0..values.len())].clone();
+        if let Some(Values { taken, rejected }) = &self.values {
+            // Mostly what it takes, whatever the file has most of.
+            let of_taken = rejected.is_empty() || (!taken.is_empty() && random.random_bool(0.85));
+            let values = if of_taken { taken } else { rejected };
+            return match values.len() {
+                0 => Vec::new(),
+                len => values[random.random_range(0..len)].clone(),
+            };
         }
         let word = |random: &mut ChaCha12Rng| {
             ["to", "be", "or", "not", "The", "Quick", "fox"][random.random_range(0..7)]
