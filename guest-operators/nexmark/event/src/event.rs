@@ -6,7 +6,7 @@ use overspill_operator::{Record, Rejection};
 use serde::Deserialize;
 
 use crate::stream::{AuctionRow, BidRow, PersonRow};
-use crate::{DateTime, Decimal};
+use crate::{DateTime, Decimal, JsonText, scan};
 
 /// A bid for an item under auction.
 #[derive(Debug, Deserialize)]
@@ -28,7 +28,7 @@ pub struct Bid<'a> {
     pub date_time: Cow<'a, str>,
     /// Padding up to the average size.
     #[serde(borrow)]
-    pub extra: Cow<'a, str>,
+    pub extra: JsonText<'a>,
 }
 
 /// An item that is put up for auction.
@@ -110,6 +110,9 @@ pub fn bid<'a>(record: &Record<'a>) -> Result<Option<Bid<'a>>, Rejection> {
     if is_clearly_other(record.value, b'2') {
         return Ok(None);
     }
+    if let Some(bid) = scan::bid(record.value) {
+        return Ok(Some(bid));
+    }
     let event: BidEvent<'a> = parse(record.value)?;
     one_of(event.event_type, 2, "bid", event.bid)
 }
@@ -186,7 +189,7 @@ impl Bid<'_> {
     pub fn row(&self) -> Result<BidRow<&str>, Rejection> {
         let DateTime(time) = DateTime::parse(&self.date_time)?;
         let Self { auction, bidder, price, .. } = *self;
-        let (channel, url, extra) = (&*self.channel, &*self.url, &*self.extra);
+        let (channel, url, extra) = (&*self.channel, &*self.url, self.extra.as_json());
         Ok(BidRow { time, auction, bidder, price, channel, url, extra })
     }
 }

@@ -16,8 +16,10 @@
 //! ([`stream`]). Its last operator writes the result's rows ([`Row`]).
 
 mod event;
+mod json_text;
 mod key;
 mod row;
+mod scan;
 pub mod statistics;
 pub mod stream;
 pub mod testing;
@@ -25,6 +27,7 @@ mod time;
 pub mod winning;
 
 pub use event::{Auction, Bid, Person, auction, bid, euro, person};
+pub use json_text::JsonText;
 pub use key::{Key, pair};
 pub use row::{Decimal, Row};
 pub use time::DateTime;

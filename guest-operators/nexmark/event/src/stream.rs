@@ -22,7 +22,7 @@ pub struct BidRow<Text> {
     pub channel: Text,
     /// The address of that channel; empty where a query doesn't need it.
     pub url: Text,
-    /// Padding; empty where a query doesn't need it.
+    /// Padding, as it stands in JSON, with its escapes; empty where a query doesn't need it.
     pub extra: Text,
 }
 

@@ -25,8 +25,8 @@ impl FlatMap for PassThrough {
             .column("auction", bid.auction)
             .column("bidder", bid.bidder)
             .column("price", bid.price)
-            .column("dateTime", &bid.date_time)
-            .column("extra", &bid.extra)
+            .text("dateTime", &bid.date_time)
+            .json_text("extra", bid.extra.as_json())
             .finish();
         Ok(())
     }

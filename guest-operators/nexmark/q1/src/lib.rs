@@ -26,8 +26,8 @@ impl FlatMap for Currency {
             .column("auction", bid.auction)
             .column("bidder", bid.bidder)
             .decimal("price", euro(bid.price))
-            .column("dateTime", &bid.date_time)
-            .column("extra", &bid.extra)
+            .text("dateTime", &bid.date_time)
+            .json_text("extra", bid.extra.as_json())
             .finish();
         Ok(())
     }

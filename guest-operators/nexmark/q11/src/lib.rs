@@ -46,8 +46,8 @@ impl Windowed for Sessions {
         Row::new(context.emitter())
             .column("bidder", count.0)
             .column("bid_count", count.1)
-            .column("starttime", DateTime(window.start))
-            .column("endtime", DateTime(window.end))
+            .time("starttime", DateTime(window.start))
+            .time("endtime", DateTime(window.end))
             .finish();
     }
 }

@@ -55,8 +55,8 @@ impl Windowed for Windowing {
         Row::new(context.emitter())
             .column("bidder", count.0)
             .column("bid_count", count.1)
-            .column("starttime", DateTime(window.start))
-            .column("endtime", DateTime(window.end))
+            .time("starttime", DateTime(window.start))
+            .time("endtime", DateTime(window.end))
             .finish();
     }
 }

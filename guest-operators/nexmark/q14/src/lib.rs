@@ -37,9 +37,9 @@ impl FlatMap for Calculation {
             .column("bidder", bid.bidder)
             .decimal("price", price)
             .column("bidTimeType", time)
-            .column("dateTime", &bid.date_time)
-            .column("extra", &bid.extra)
-            .column("c_counts", bid.extra.bytes().filter(|&byte| byte == b'c').count())
+            .text("dateTime", &bid.date_time)
+            .json_text("extra", bid.extra.as_json())
+            .column("c_counts", bid.extra.plain().bytes().filter(|&byte| byte == b'c').count())
             .finish();
         Ok(())
     }

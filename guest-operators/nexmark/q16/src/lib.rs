@@ -39,7 +39,7 @@ impl Keyed for ChannelsByDay {
         *latest = bid.time.max(*latest);
         statistics.add(&bid);
         let row = Row::new(context.emitter())
-            .column("channel", bid.channel)
+            .text("channel", bid.channel)
             .column("day", DateTime(bid.time).day())
             .column("minute", DateTime(*latest).minute());
         statistics.columns(row).finish();

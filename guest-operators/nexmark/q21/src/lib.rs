@@ -34,7 +34,7 @@ impl FlatMap for ChannelNumber {
             .column("auction", bid.auction)
             .column("bidder", bid.bidder)
             .column("price", bid.price)
-            .column("channel", &bid.channel)
+            .text("channel", &bid.channel)
             .column("channel_id", number)
             .finish();
         Ok(())

@@ -27,7 +27,7 @@ impl FlatMap for UrlFolders {
             .column("auction", bid.auction)
             .column("bidder", bid.bidder)
             .column("price", bid.price)
-            .column("channel", &bid.channel)
+            .text("channel", &bid.channel)
             .column("dir1", folders.next())
             .column("dir2", folders.next())
             .column("dir3", folders.next())

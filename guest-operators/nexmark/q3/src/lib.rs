@@ -86,9 +86,9 @@ fn auction(auction: &AuctionRow<&str>, state: &mut KeyState<Seller>, context: &m
 
 fn row(person: &PersonRow<String>, auction: i64, context: &mut Context<'_>) {
     Row::new(context.emitter())
-        .column("name", &person.name)
-        .column("city", &person.city)
-        .column("state", &person.state)
+        .text("name", &person.name)
+        .text("city", &person.city)
+        .text("state", &person.state)
         .column("id", auction)
         .finish();
 }

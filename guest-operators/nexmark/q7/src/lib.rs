@@ -63,8 +63,8 @@ impl Aggregate for HighestBids {
                 .column("auction", bid.auction)
                 .column("bidder", bid.bidder)
                 .column("price", bid.price)
-                .column("dateTime", DateTime(bid.time))
-                .column("extra", &bid.extra)
+                .time("dateTime", DateTime(bid.time))
+                .json_text("extra", &bid.extra)
                 .finish();
         }
     }

@@ -66,7 +66,7 @@ impl Windowed for NewSellers {
             Row::new(context.emitter())
                 .column("id", doings.id)
                 .column("name", name)
-                .column("stime", DateTime(window.start))
+                .time("stime", DateTime(window.start))
                 .finish();
         }
     }

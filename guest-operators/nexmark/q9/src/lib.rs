@@ -51,20 +51,20 @@ impl Keyed for WinningBids {
 fn row(auction: &AuctionRow<String>, bid: &BidRow<String>, context: &mut Context<'_>) {
     Row::new(context.emitter())
         .column("id", auction.id)
-        .column("itemName", &auction.item_name)
-        .column("description", &auction.description)
+        .text("itemName", &auction.item_name)
+        .text("description", &auction.description)
         .column("initialBid", auction.initial_bid)
         .column("reserve", auction.reserve)
-        .column("dateTime", DateTime(auction.time))
-        .column("expires", DateTime(auction.expires))
+        .time("dateTime", DateTime(auction.time))
+        .time("expires", DateTime(auction.expires))
         .column("seller", auction.seller)
         .column("category", auction.category)
-        .column("extra", &auction.extra)
+        .text("extra", &auction.extra)
         .column("auction", bid.auction)
         .column("bidder", bid.bidder)
         .column("price", bid.price)
-        .column("bid_dateTime", DateTime(bid.time))
-        .column("bid_extra", &bid.extra)
+        .time("bid_dateTime", DateTime(bid.time))
+        .json_text("bid_extra", &bid.extra)
         .finish();
 }
 

@@ -216,6 +216,15 @@ impl Emitter {
         if self.timestamps.covers(self.records) {
             return std::mem::take(&mut self.timestamps.entries);
         }
+        if self.timestamps.is_empty() {
+            let mut full = vec![0; self.records];
+            let mut begin = 0;
+            for (place, &end) in ends.iter().enumerate() {
+                full[begin..end as usize].fill(inherited(place));
+                begin = end as usize;
+            }
+            return full;
+        }
         let set = &self.timestamps.entries;
         let mut full = Vec::with_capacity(self.records);
         self.timestamps.fill(

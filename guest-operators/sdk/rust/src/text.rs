@@ -35,11 +35,33 @@ impl Bytes16 {
         imp::white_space(self.0)
     }
 
+    /// Which bytes end a run of plain text in a string of JSON: the quotation mark, the backslash,
+    /// and control characters.
+    #[inline(always)]
+    pub fn special_in_json(self) -> u16 {
+        imp::special_in_json(self.0)
+    }
+
     /// Which bytes are not ASCII.
     #[inline(always)]
     pub fn not_ascii(self) -> u16 {
         imp::not_ascii(self.0)
     }
+}
+
+/// How many bytes of a string's text in JSON are plain: from its beginning up to the first
+/// quotation mark, backslash or control character, or all.
+#[inline]
+pub fn plain_in_json(bytes: &[u8]) -> usize {
+    let (chunks, rest) = bytes.as_chunks::<16>();
+    for (index, chunk) in chunks.iter().enumerate() {
+        let special = Bytes16::load(chunk).special_in_json();
+        if special != 0 {
+            return index * 16 + special.trailing_zeros() as usize;
+        }
+    }
+    let is_special = |&byte: &u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    bytes.len() - rest.len() + rest.iter().position(is_special).unwrap_or(rest.len())
 }
 
 impl std::ops::BitOr for Bytes16 {
@@ -90,6 +112,14 @@ mod imp {
         let from_tab = u8x16_sub(vector, u8x16_splat(b'\t'));
         let control = u8x16_le(from_tab, u8x16_splat(4));
         u8x16_bitmask(v128_or(control, u8x16_eq(vector, u8x16_splat(b' '))))
+    }
+
+    #[inline(always)]
+    pub(super) fn special_in_json(vector: Vector) -> u16 {
+        let control = u8x16_le(vector, u8x16_splat(0x1f));
+        let quote = u8x16_eq(vector, u8x16_splat(b'"'));
+        let backslash = u8x16_eq(vector, u8x16_splat(b'\\'));
+        u8x16_bitmask(v128_or(control, v128_or(quote, backslash)))
     }
 
     #[inline(always)]
@@ -149,6 +179,17 @@ mod imp {
     }
 
     #[inline(always)]
+    pub(super) fn special_in_json(vector: Vector) -> u16 {
+        let control = within(vector, 0, 0x20);
+        // SAFETY: SSE2 is part of the architecture.
+        unsafe {
+            let quote = _mm_cmpeq_epi8(vector, _mm_set1_epi8(b'"' as i8));
+            let backslash = _mm_cmpeq_epi8(vector, _mm_set1_epi8(b'\\' as i8));
+            _mm_movemask_epi8(_mm_or_si128(control, _mm_or_si128(quote, backslash))) as u16
+        }
+    }
+
+    #[inline(always)]
     pub(super) fn or(one: Vector, other: Vector) -> Vector {
         // SAFETY: SSE2 is part of the architecture.
         unsafe { _mm_or_si128(one, other) }
@@ -186,6 +227,11 @@ mod imp {
     }
 
     #[inline(always)]
+    pub(super) fn special_in_json(vector: Vector) -> u16 {
+        mask(vector, |byte| byte < 0x20 || byte == b'"' || byte == b'\\')
+    }
+
+    #[inline(always)]
     pub(super) fn or(one: Vector, other: Vector) -> Vector {
         std::array::from_fn(|place| one[place] | other[place])
     }
@@ -203,7 +249,19 @@ mod imp {
 
 #[cfg(test)]
 mod tests {
-    use super::Bytes16;
+    use super::{Bytes16, plain_in_json};
+
+    #[test]
+    fn plain_text_ends_at_the_first_special_byte() {
+        for len in 0..40 {
+            assert_eq!(plain_in_json(&vec![b'x'; len]), len);
+            for place in 0..len {
+                let mut text = vec![b'x'; len];
+                text[place..].fill(b'"');
+                assert_eq!(plain_in_json(&text), place, "{len} bytes");
+            }
+        }
+    }
 
     #[test]
     fn every_byte_is_treated_as_the_standard_library_treats_it() {
@@ -216,6 +274,8 @@ mod tests {
                 let space = byte.is_ascii() && char::from(byte).is_whitespace();
                 assert_eq!(loaded.white_space(), bit(space), "white space, byte {byte}");
                 assert_eq!(loaded.not_ascii(), bit(!byte.is_ascii()), "ASCII, byte {byte}");
+                let special = byte < 0x20 || byte == b'"' || byte == b'\\';
+                assert_eq!(loaded.special_in_json(), bit(special), "JSON, byte {byte}");
                 let mut lower = [0; 16];
                 loaded.to_ascii_lower_case().store(&mut lower);
                 assert_eq!(lower, bytes.map(|byte| byte.to_ascii_lowercase()), "byte {byte}");

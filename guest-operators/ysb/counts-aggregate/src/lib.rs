@@ -17,8 +17,8 @@ pub struct Counts;
 #[derive(Debug, Default, Deserialize, Serialize)]
 pub struct Views {
     views: u64,
-    /// The window's start in milliseconds since 1970; counts only where there are views.
-    window: i64,
+    /// The window's start in milliseconds since 1970, if there are views.
+    window: Option<i64>,
 }
 
 const WINDOW: i64 = 10_000;
@@ -34,33 +34,36 @@ impl Aggregate for Counts {
     }
 
     fn accumulate(&self, record: KeyedRecord<'_>, views: &mut Views) -> Result<(), Rejection> {
-        if views.views == 0 {
-            let time = record.timestamp;
-            let time = time.ok_or_else(|| Rejection::new("expected a view with an event time"))?;
-            views.window = time - time.rem_euclid(WINDOW);
-        }
-        views.views += 1;
+        let time = record.timestamp;
+        let time = time.ok_or_else(|| Rejection::new("expected a view with an event time"))?;
+        views.add(1, Some(time.saturating_sub(time.rem_euclid(WINDOW))));
         Ok(())
     }
 
     fn merge(&self, views: &mut Views, other: Views) {
-        if views.views == 0 {
-            views.window = other.window;
-        }
-        views.views += other.views;
+        views.add(other.views, other.window);
     }
 
-    fn finish(&self, campaign: &[u8], views: Views, _: i64, out: &mut Emitter) {
+    fn finish(&self, campaign: &[u8], views: Views, time: i64, out: &mut Emitter) {
         // The ids of campaigns are UUIDs, which JSON takes as they are.
         let mut row = out.value_writer();
         row.push(b"{\"campaign_id\":\"");
         row.push(campaign);
         row.push(b"\",\"window_time\":");
-        row.push(itoa::Buffer::new().format(views.window).as_bytes());
+        row.push(itoa::Buffer::new().format(views.window.unwrap_or(time)).as_bytes());
         row.push(b",\"seen_count\":");
         row.push(itoa::Buffer::new().format(views.views).as_bytes());
         row.push(b"}");
         row.finish();
+    }
+}
+
+impl Views {
+    /// Adds views of a window. It is one and the same where the host makes the windows; elsewhere
+    /// the earliest, so that parts still merge in any order.
+    fn add(&mut self, views: u64, window: Option<i64>) {
+        self.views += views;
+        self.window = self.window.into_iter().chain(window).min();
     }
 }
 
