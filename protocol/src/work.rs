@@ -73,6 +73,7 @@ impl From<Batch> for Request {
 
 /// The answer to the first units of a [`Request`] of the same kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "there is one a call, beside thousands of records")]
 pub enum Response {
     /// What the first records became.
     FlatMap(Emission),

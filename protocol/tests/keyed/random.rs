@@ -168,8 +168,11 @@ pub(crate) fn invocation(rng: &mut ChaCha8Rng, work: Request) -> Invocation {
     }
 }
 
-/// The records as rows: value, key, time.
-pub(crate) fn rows(batch: &Batch) -> Vec<(Vec<u8>, Option<Vec<u8>>, Option<i64>)> {
+/// A record: value, key, time.
+pub(crate) type Row = (Vec<u8>, Option<Vec<u8>>, Option<i64>);
+
+/// The records as rows.
+pub(crate) fn rows(batch: &Batch) -> Vec<Row> {
     let row = |i: usize| {
         let key = batch.keys().map(|keys| keys.value(i).to_vec());
         (batch.values().value(i).to_vec(), key, batch.timestamps().map(|times| times[i]))
