@@ -27,7 +27,7 @@ fn a_budget_that_ends_answers_for_the_keys_before_the_endless_one() {
     let keys = ["a", "b", "c", "loop", "e"];
     let records: Vec<(u32, &[&str])> = (0..5).map(|key| (key, &["x"][..])).collect();
     let shipment = fresh(&keys, vec![step(0, 0, &records), step(0, 0, &records)]);
-    let call = Call { budget: Some(Duration::from_millis(200)), ..Call::default() };
+    let call = Call { budget: Some(Duration::from_millis(800)), ..Call::default() };
     let run = instance.run_keyed(&shipment, &call).expect("a run");
     assert_eq!(run.answer.len(), 3);
     assert_eq!(rejected(&run.answer), []);
