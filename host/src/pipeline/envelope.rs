@@ -13,7 +13,7 @@ use crate::burst::Time;
 #[derive(Clone, Debug)]
 pub enum Element {
     /// Records.
-    Records(Envelope),
+    Records(Box<Envelope>),
     /// No record with an earlier event time is expected on this edge, in milliseconds since
     /// 1970-01-01T00:00:00 UTC. Rises along an edge.
     Watermark(i64),

@@ -288,4 +288,5 @@ impl KeyedState {
 }
 
 #[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may fail by panic")]
 mod tests;

@@ -205,7 +205,7 @@ mod tests {
         let expected = expected(&["a"], &[A1_LATER, A2]);
         assert_eq!(check(&expected, &rows(&[A1, A2, A1_LATER])), Ok(()));
         assert!(check(&expected, &rows(&[A1_LATER, A2, A1])).is_err());
-        let error = check(&expected, &rows(&["{}"])).unwrap_err();
+        let error = check(&expected, &rows(&["{}"])).expect_err("they differ");
         assert!(error.contains("are not in {}"), "{error}");
     }
 
@@ -213,10 +213,10 @@ mod tests {
     fn a_difference_is_shown_by_rows_where_there_are_some_and_by_buckets_otherwise() {
         let mut expected = expected(&[], &[A1, A2]);
         let found = rows(&[A1_LATER, A2]);
-        let error = check(&expected, &found).unwrap_err();
+        let error = check(&expected, &found).expect_err("they differ");
         assert!(error.contains("buckets differ") && error.contains(A1_LATER), "{error}");
         expected.rows = Some(rows(&[A1, A2]));
-        let error = check(&expected, &found).unwrap_err();
+        let error = check(&expected, &found).expect_err("they differ");
         assert!(error.ends_with(&format!("- {A1}\n+ {A1_LATER}\n")), "{error}");
     }
 }

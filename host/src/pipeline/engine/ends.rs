@@ -47,7 +47,6 @@ impl SourceCounts {
             finished: self.finished.load(Ordering::Relaxed),
             watermark: Some(self.watermark.load(Ordering::Relaxed)).filter(|&mark| mark > i64::MIN),
             idle: false,
-            ..SourceProgress::default()
         }
     }
 }
@@ -110,7 +109,7 @@ impl SourceStage {
             let risen =
                 watermarks.as_mut().zip(times).and_then(|(marks, times)| marks.after(times));
             let traces = self.ledger.trace(self.number, sequence, first_record, due).into();
-            self.send(Element::Records(Envelope { batch, traces }))?;
+            self.send(Element::Records(Box::new(Envelope { batch, traces })))?;
             if let Some(watermark) = risen {
                 self.counts.watermark.store(watermark, Ordering::Relaxed);
                 self.send(Element::Watermark(watermark))?;
@@ -129,7 +128,7 @@ impl SourceStage {
     fn send(&self, element: Element) -> Result<(), EngineError> {
         let gone = |_| EngineError::SuccessorGone { stage: self.name.clone() };
         let Some((last, others)) = self.outputs.split_last() else { return Ok(()) };
-        others.iter().try_for_each(|output| output.send(element.clone())).map_err(gone)?;
+        others.iter().try_for_each(|output| output.send(element.clone()).map_err(gone))?;
         last.send(element).map_err(gone)
     }
 }
@@ -183,7 +182,7 @@ impl SinkStage {
     pub(super) fn run(mut self) -> Result<(), EngineError> {
         while self.inputs.is_open() {
             match self.inputs.next() {
-                Some(Arrival::Records(_, envelope)) => self.write(envelope)?,
+                Some(Arrival::Records(_, envelope)) => self.write(*envelope)?,
                 Some(Arrival::Watermark(_) | Arrival::Idle) => {}
                 None if !self.inputs.is_open() => break,
                 None => {

@@ -101,7 +101,7 @@ impl FlatMapStage {
     fn take(&mut self, arrival: Arrival) {
         self.outputs.input_is_idle(matches!(arrival, Arrival::Idle));
         match arrival {
-            Arrival::Records(_, envelope) => self.submit(envelope),
+            Arrival::Records(_, envelope) => self.submit(*envelope),
             Arrival::Watermark(watermark) => self.gate.watermark(watermark),
             Arrival::Idle => {}
         }

@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
                 name: definition.name.clone(),
                 number,
                 source,
-                watermark: definition.watermark.clone(),
+                watermark: definition.watermark,
                 outputs: wiring.outputs(StageId::Source(number)).into_iter().flatten().collect(),
                 ledger: ledger.clone(),
                 dead_letters: dead_letters.clone(),

@@ -30,7 +30,7 @@ pub(super) struct InputEdge {
 /// What comes in.
 pub(super) enum Arrival {
     /// Records, by the input of this number.
-    Records(u8, Envelope),
+    Records(u8, Box<Envelope>),
     /// The watermark of all edges together has risen to this.
     Watermark(i64),
     /// Every edge is idle.
@@ -186,6 +186,7 @@ impl Outputs {
         match self.outlets.get(outlet).and_then(|edges| edges.split_last()) {
             None => envelope.traces.finish(),
             Some((&last, others)) => {
+                let envelope = Box::new(envelope);
                 for &edge in others {
                     self.edges[edge].unsent.push_back(Element::Records(envelope.clone()));
                 }

@@ -167,7 +167,7 @@ impl AggregateStage {
             let Some(arrival) = self.inputs.next() else { break };
             self.outputs.input_is_idle(matches!(arrival, Arrival::Idle));
             match arrival {
-                Arrival::Records(_, envelope) => self.admit(envelope)?,
+                Arrival::Records(_, envelope) => self.admit(*envelope)?,
                 Arrival::Watermark(watermark) => self.work.gate.watermark(watermark),
                 Arrival::Idle => {}
             }

@@ -20,7 +20,7 @@ pub(super) enum StoreError {
         /// The function.
         doing: &'static str,
         /// Why.
-        cause: RunError,
+        cause: Box<RunError>,
     },
 }
 
@@ -105,7 +105,7 @@ impl Store {
 
     fn merge(&mut self, all: &Column, ends: &[u32], call: &Call) -> Result<Column, StoreError> {
         let merged = self.guest.merge(all, ends, call);
-        merged.map_err(|cause| StoreError::Guest { doing: "merge", cause })
+        merged.map_err(|cause| StoreError::Guest { doing: "merge", cause: Box::new(cause) })
     }
 
     /// The results that are due at `time`, with their keys and times, and those that could not be
@@ -148,7 +148,8 @@ impl Store {
         }
         let column = Column::from_values(keys.iter().map(|key| &key[..]));
         let finished = self.guest.finish(&column, &merged, time, call);
-        let finished = finished.map_err(|cause| StoreError::Guest { doing: "finish", cause })?;
+        let finished = finished
+            .map_err(|cause| StoreError::Guest { doing: "finish", cause: Box::new(cause) })?;
         let name = |rejected: Rejection| (Arc::clone(keys[rejected.index as usize]), rejected);
         let rejected = finished.rejected.into_iter().map(name).collect();
         Ok(Results { records: finished.records, rejected })

@@ -155,7 +155,7 @@ impl KeyedStage {
             let Some(arrival) = self.inputs.next() else { break };
             self.outputs.input_is_idle(matches!(arrival, Arrival::Idle));
             match arrival {
-                Arrival::Records(input, envelope) => self.admit(input, envelope),
+                Arrival::Records(input, envelope) => self.admit(input, *envelope),
                 Arrival::Watermark(watermark) => self.advance(watermark),
                 Arrival::Idle => {}
             }
