@@ -4,10 +4,12 @@
 //! overspill-bench NAME -> repeats, interleaved -> medians, ratios, goals
 //! ```
 
+mod committed;
 mod harness;
 mod hot_key;
 mod keyed;
 mod leverage;
+mod nexmark;
 mod pipeline;
 mod program;
 mod schedule;
@@ -15,6 +17,7 @@ mod startup;
 mod state;
 mod text;
 mod tokenizer;
+mod ysb;
 mod zipf_keys;
 
 use anyhow::Result;
@@ -61,6 +64,10 @@ enum Name {
     Schedule,
     /// How an aggregate operator with one hot key scales with the number of runners.
     HotKey,
+    /// Nexmark's queries, and against Flink.
+    Nexmark,
+    /// The Yahoo Streaming Benchmark.
+    Ysb,
 }
 
 type Benchmark = fn(usize, bool) -> Result<()>;
@@ -74,6 +81,8 @@ const BENCHMARKS: &[(Name, Benchmark)] = &[
     (Name::State, |repeats, json| show(&state::run(repeats)?, json)),
     (Name::Schedule, |repeats, json| show(&schedule::run(repeats)?, json)),
     (Name::HotKey, |repeats, json| show(&hot_key::run(repeats)?, json)),
+    (Name::Nexmark, |repeats, json| show(&nexmark::run(repeats)?, json)),
+    (Name::Ysb, |repeats, json| show(&ysb::run(repeats)?, json)),
 ];
 
 fn show(report: &Report, json: bool) -> Result<()> {

@@ -16,6 +16,7 @@ import java.util.TreeMap;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.table.api.EnvironmentSettings;
 import org.apache.flink.table.api.Table;
+import org.apache.flink.table.api.TableDescriptor;
 import org.apache.flink.table.api.TableEnvironment;
 import org.apache.flink.table.api.TableResult;
 import org.apache.flink.types.Row;
@@ -45,7 +46,7 @@ public final class NexmarkSql {
     }
     Table table = environment.sqlQuery(query);
     if (arguments[3].equals("-")) {
-      discard(environment, table);
+      discard(table);
     } else {
       List<String> key = arguments.length < 5 ? List.of() : Arrays.asList(arguments[4].split(","));
       collect(table, key, Path.of(arguments[3]));
@@ -62,11 +63,8 @@ public final class NexmarkSql {
         EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(configuration).build());
   }
 
-  private static void discard(TableEnvironment environment, Table table) throws Exception {
-    environment.createTemporaryView("result", table);
-    environment.executeSql(
-        "CREATE TEMPORARY TABLE nothing WITH ('connector' = 'blackhole') LIKE result");
-    environment.executeSql("INSERT INTO nothing SELECT * FROM result").await();
+  private static void discard(Table table) throws Exception {
+    table.insertInto(TableDescriptor.forConnector("blackhole").build()).execute().await();
     System.out.println("{}");
   }
 

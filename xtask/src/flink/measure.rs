@@ -4,22 +4,24 @@
 //! difference is what the events cost. Each run is a JVM of its own with Flink's default settings,
 //! parallelism 1 and 3 GiB of heap.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::install::Flink;
 use super::query::{Engine, Query};
 use super::{data, output_of};
+use crate::step;
 
 /// Events of the run that is taken away from the long one. JIT compilers have done most of their
 /// work by then.
-const SHORT: u64 = 400_000;
+const SHORT: u64 = 100_000;
 /// Events of the long one.
-const LONG: u64 = 2_000_000;
+const LONG: u64 = 600_000;
 
-#[derive(Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Measured {
     query: String,
     engine: String,
@@ -38,9 +40,14 @@ struct Measured {
 pub(super) fn run(flink: &Flink, queries: &[Query], repeats: usize, json: bool) -> Result<()> {
     let folder = crate::root().join("target/flink");
     fs::create_dir_all(&folder)?;
-    let mut all = Vec::new();
+    let path = folder.join("measured.json");
+    let mut all: BTreeMap<String, Measured> = match fs::read_to_string(&path) {
+        Ok(text) => serde_json::from_str(&text)
+            .with_context(|| format!("reading {}: delete it", path.display()))?,
+        Err(_) => BTreeMap::new(),
+    };
     for query in queries.iter().filter(|query| query.engine == Engine::Flink) {
-        let measured = measure(flink, query, repeats)?;
+        let measured = step::step(&query.name, || measure(flink, query, repeats))?;
         match json {
             true => println!("{}", serde_json::to_string(&measured)?),
             false => println!(
@@ -48,11 +55,12 @@ pub(super) fn run(flink: &Flink, queries: &[Query], repeats: usize, json: bool) 
                 query.name, measured.nanoseconds_an_event
             ),
         }
-        all.push(measured);
+        all.insert(query.name.clone(), measured);
+        // After each: a run that is broken off keeps what it has.
+        fs::write(&path, serde_json::to_string_pretty(&all)?)
+            .with_context(|| format!("writing {}", path.display()))?;
     }
-    let path = folder.join("measured.json");
-    fs::write(&path, serde_json::to_string_pretty(&all)?)
-        .with_context(|| format!("writing {}", path.display()))
+    Ok(())
 }
 
 fn measure(flink: &Flink, query: &Query, repeats: usize) -> Result<Measured> {
@@ -64,7 +72,7 @@ fn measure(flink: &Flink, query: &Query, repeats: usize) -> Result<Measured> {
         for (events, seconds) in events.into_iter().zip(&mut pair).rev() {
             let file = data::of_length(&query.data, events)?;
             let program = flink.program(&[file.as_os_str(), query.path.as_os_str(), "-".as_ref()]);
-            command = crate::step::shown(&program);
+            command = step::shown(&program);
             let before = children_cpu_seconds()?;
             output_of(program)?;
             *seconds = children_cpu_seconds()? - before;
