@@ -192,6 +192,13 @@ impl KeyedState {
         self.timers.due(TimeDomain::EventTime, up_to).map(|slot| self.slots.entry(slot).key())
     }
 
+    /// The keys whose first event-time timer is later than `after`, and at or before `up_to`: those
+    /// that become due when the watermark rises from the one to the other.
+    pub fn event_timers_between(&self, after: i64, up_to: i64) -> impl Iterator<Item = &[u8]> {
+        let domain = TimeDomain::EventTime;
+        self.timers.due_after(domain, after, up_to).map(|slot| self.slots.entry(slot).key())
+    }
+
     /// The keys with a processing-time timer at or before `up_to`, each once, by their first.
     pub fn processing_timers_due(&self, up_to: i64) -> impl Iterator<Item = &[u8]> {
         self.timers.due(TimeDomain::ProcessingTime, up_to).map(|slot| self.slots.entry(slot).key())

@@ -15,6 +15,11 @@ use super::entry::Entry;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Slot(u32);
 
+impl Slot {
+    /// The first there is.
+    pub(super) const FIRST: Self = Self(0);
+}
+
 /// Entries in a chunk: 64 KiB of them.
 const CHUNK: usize = 1024;
 

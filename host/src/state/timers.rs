@@ -137,6 +137,16 @@ impl TimerIndex {
         self.of(domain).iter().take_while(move |(time, _)| *time <= up_to).map(|(_, slot)| *slot)
     }
 
+    pub(super) fn due_after(
+        &self,
+        domain: TimeDomain,
+        after: i64,
+        up_to: i64,
+    ) -> impl Iterator<Item = Slot> {
+        let from = (after.saturating_add(1), Slot::FIRST);
+        self.of(domain).range(from..).take_while(move |(t, _)| *t <= up_to).map(|(_, slot)| *slot)
+    }
+
     pub(super) fn next(&self, domain: TimeDomain) -> Option<i64> {
         self.of(domain).first().map(|(time, _)| *time)
     }

@@ -20,6 +20,10 @@ fn keys_with_timers_due_come_once_by_their_first_timer() {
     assert_eq!(due(&keyed, 4), Vec::<Vec<u8>>::new());
     assert_eq!(due(&keyed, 8), [b"early"]);
     assert_eq!(due(&keyed, 100), [&b"early"[..], b"late"]);
+    let between = |after, up_to| keyed.event_timers_between(after, up_to).collect::<Vec<_>>();
+    assert_eq!(between(4, 9), [&b"early"[..], b"late"]);
+    assert_eq!(between(5, 9), [b"late"], "the first timer of early was due before");
+    assert_eq!(between(9, i64::MAX), Vec::<&[u8]>::new());
     assert_eq!(keyed.processing_timers_due(1).collect::<Vec<_>>(), [b"early"]);
     assert_eq!(keyed.next_processing_timer(), Some(1));
     assert_eq!(keyed.first_event_timer(b"early"), Some(5));

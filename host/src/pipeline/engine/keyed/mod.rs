@@ -191,8 +191,10 @@ impl KeyedStage {
     }
 
     fn advance(&mut self, watermark: i64) {
+        let before = self.work.schedule.watermark();
         self.work.schedule.advance(watermark);
-        for key in self.state.event_timers_due(watermark) {
+        // Keys with an earlier timer are away or wait already, and there may be many of them.
+        for key in self.state.event_timers_between(before, watermark) {
             let first = self.state.first_event_timer(key).unwrap_or(watermark);
             self.work.schedule.fire(key, first);
         }
