@@ -166,7 +166,9 @@ impl View {
             width = self.width
         )];
         if let Some(why) = &now.bottleneck {
-            lines.push(format!("  {why}"));
+            // The line above says which.
+            let named = format!("{} is the bottleneck: ", now.name);
+            lines.push(format!("  {}", why.replacen(&named, "", 1)));
         }
         lines.extend(now.state.map(|state| self.state(now, state)));
         lines.extend(now.targets.iter().map(|target| self.target(target)));
@@ -296,6 +298,48 @@ mod tests {
         {
             assert!(text.contains(part), "`{part}` is not in:\n{text}");
         }
+    }
+
+    #[test]
+    fn the_view_of_a_graph_has_all_its_ends_the_state_and_the_bottleneck() {
+        let mut now = Progress { at: Time(1_000_000), ..Default::default() };
+        for (name, idle) in [("people", true), ("auctions", false)] {
+            let source = SourceProgress { name: name.into(), idle, ..Default::default() };
+            now.sources.push(source);
+        }
+        let (keys, bytes, timers) = (1_234, 5 << 20, 9);
+        now.operators.push(OperatorProgress {
+            name: "sellers-by-state".into(),
+            state: Some(StateProgress { keys, bytes, timers, ..Default::default() }),
+            watermark: Some(1_436_918_400_000),
+            late_records: 7,
+            bottleneck: Some("sellers-by-state is the bottleneck: 9 records wait".into()),
+            ..Default::default()
+        });
+        for name in ["sold", "late"] {
+            now.sinks.push(SinkProgress { name: name.into(), ..Default::default() });
+        }
+        let lines = render(&Progress::default(), &now);
+        let text = lines.join("\n");
+        for part in [
+            "people                    0/s   waiting at its door          0   (idle)",
+            "<- bottleneck",
+            "  9 records wait",
+            "1,234 keys       5 MiB          9 timers   event time 2015-07-15 00:00:00.000   7 late",
+            "sold",
+            "late",
+        ] {
+            assert!(text.contains(part), "`{part}` is not in:\n{text}");
+        }
+        assert_eq!(lines.len(), 2 + 3 + 2 + 1, "{text}");
+        assert_eq!(text.matches("is the bottleneck").count(), 0, "{text}");
+    }
+
+    #[test]
+    fn an_event_time_is_one_that_people_read_or_a_number() {
+        assert_eq!(event_time(0), "1970-01-01 00:00:00.000");
+        assert_eq!(event_time(i64::MAX), "at its end");
+        assert_eq!(event_time(i64::MIN), "-9223372036854775808 ms");
     }
 
     #[test]

@@ -81,6 +81,42 @@ fn a_component_is_held_against_the_file_by_line_and_key() {
 }
 
 #[test]
+fn components_with_state_are_held_against_their_kind_and_inputs() {
+    for (replace, by, expected) in [
+        (
+            "tokenizer.wasm\"",
+            "counter.wasm\"\nwindow = { tumbling = \"10s\" }",
+            ["OS0021", ":8: `operator.tokenizer.window`", "is a keyed operator", "by timers"],
+        ),
+        (
+            "tokenizer.wasm",
+            "nexmark-q3.wasm",
+            ["OS0022", ":8: `operator.tokenizer.input`", "has 2 inputs", "auction = \"...\""],
+        ),
+        (
+            "tokenizer.wasm\"\ninput = \"source\"",
+            "nexmark-q3.wasm\"\ninput = { person = \"source\", bid = \"source\" }",
+            ["OS0022", ":8: `operator.tokenizer.input`", "no input \"bid\"", "person = \"...\""],
+        ),
+        (
+            "tokenizer.wasm\"",
+            "windowed-count.wasm\"\nstate = { ttl = \"1h\" }",
+            ["OS0018", ":13: `sink.words.input`", "no side output \"odd\"", "it has \"late\""],
+        ),
+    ] {
+        let text = GOOD
+            .replace("settings = { field = \"text\" }\n", "")
+            .replacen(replace, by, 1)
+            .replace("[\"tokenizer\"]", "[\"tokenizer\", \"tokenizer.late\", \"tokenizer.odd\"]");
+        assert!(text.contains(by), "`{replace}` is not in the file");
+        let told = told(&text, &[]);
+        for part in expected {
+            assert!(told.contains(part), "after `{by}`: `{part}` is not in:\n{told}");
+        }
+    }
+}
+
+#[test]
 fn all_that_is_wrong_with_components_comes_at_once() {
     let told = told(GRAPH, &[]);
     assert!(told.contains("`operator.counts.component`"), "{told}");

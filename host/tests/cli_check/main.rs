@@ -5,6 +5,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail by panic")]
 
 mod components;
+#[path = "../common/guests.rs"]
+mod guests;
 mod mermaid;
 mod output;
 mod support;

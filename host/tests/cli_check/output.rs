@@ -22,6 +22,31 @@ kind = "process"
 kind = "stdout"
 "#;
 
+/// A keyed operator with a side output, and an aggregate with windows.
+const VIEWS: &str = r#"
+name = "views"
+[source]
+kind = "ndjson"
+path = "people.ndjson"
+time_field = "at"
+[[operator]]
+name = "views"
+component = "windowed-count.wasm"
+key_by = "page"
+[[operator]]
+name = "totals"
+component = "count-aggregate.wasm"
+window = { tumbling = "1m" }
+[[sink]]
+name = "late"
+kind = "count"
+input = ["views.late", "totals.late"]
+[[sink]]
+name = "counts"
+kind = "count"
+input = "totals"
+"#;
+
 fn is_golden(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli_check/golden").join(name);
     if std::env::var_os("OVERSPILL_GOLDEN").is_some_and(|golden| golden == "write") {
@@ -39,6 +64,11 @@ fn a_graph_is_shown_stage_by_stage() {
 #[test]
 fn a_chain_is_shown_with_its_component() {
     is_golden("words.txt", &printed(WORDS, &[]));
+}
+
+#[test]
+fn operators_with_state_are_shown_with_what_their_components_say() {
+    is_golden("views.txt", &printed(VIEWS, &[]));
 }
 
 #[test]

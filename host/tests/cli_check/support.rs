@@ -1,10 +1,22 @@
 //! A folder with a pipeline and what it names, and the command.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
+
+use crate::guests::guest;
 
 /// The pipeline of the golden files.
 pub(crate) const GRAPH: &str = include_str!("golden/graph.toml");
+
+/// Real components, of all kinds.
+const COMPONENTS: [&str; 6] = [
+    "tokenizer",
+    "counter",
+    "windowed-count",
+    "count-aggregate",
+    "nexmark-q3",
+    "hostile-picky-configure",
+];
 
 /// A folder with `pipeline.toml` and files for what the pipelines here name.
 pub(crate) fn folder(pipeline: &str) -> tempfile::TempDir {
@@ -14,22 +26,11 @@ pub(crate) fn folder(pipeline: &str) -> tempfile::TempDir {
     for component in ["count.wasm", "join.wasm"] {
         std::fs::write(folder.path().join(component), "no component").unwrap();
     }
-    for name in ["tokenizer", "hostile-picky-configure"] {
+    for name in COMPONENTS {
         std::os::unix::fs::symlink(guest(name), folder.path().join(format!("{name}.wasm")))
             .unwrap();
     }
     folder
-}
-
-/// A component that `cargo xtask guests` builds.
-fn guest(name: &str) -> PathBuf {
-    let folder = std::env::var_os("OVERSPILL_GUESTS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/guests"),
-        PathBuf::from,
-    );
-    let path = folder.join(format!("{name}.wasm"));
-    assert!(path.exists(), "{} is not there: run `cargo xtask guests` first", path.display());
-    path.canonicalize().unwrap()
 }
 
 pub(crate) fn check(folder: &Path, args: &[&str]) -> Output {

@@ -113,3 +113,52 @@ fn thousands_are_grouped() {
     let shown = [0, 999, 1_000, 12_345, 1_234_567].map(grouped);
     assert_eq!(shown, ["0", "999", "1,000", "12,345", "1,234,567"]);
 }
+
+#[test]
+fn a_graph_shows_its_ends_its_state_and_what_held_it_up() {
+    let mut report = report();
+    let progress = &mut report.progress;
+    progress.sources[0].name = "people".into();
+    progress.sources.push(SourceProgress {
+        name: "auctions".into(),
+        records: 30,
+        ..Default::default()
+    });
+    progress.sinks[0].name = "sold".into();
+    progress.sinks.push(SinkProgress { name: "late".into(), records: 2, ..Default::default() });
+    let operator = &mut progress.operators[0];
+    operator.kind = "keyed";
+    operator.late_records = 2;
+    operator.state = Some(StateProgress {
+        keys: 1_500,
+        bytes: 3 << 20,
+        spilled_bytes: 1 << 20,
+        timers: 4,
+        state_bytes_sent: 2_048,
+        state_bytes_touched: 4_096,
+    });
+    operator.bottleneck = Some("for 2.0 s; tokenizer is the bottleneck: 9 records wait".into());
+    let summary = Summary::new(&pipeline(), &report);
+    let text = summary.to_string();
+    for part in [
+        "1,032 in, 5,002 out",
+        "source      auctions: 30 in, 0 rejected",
+        "tokenizer: 1,500 keys, 3 MiB, 4 timers, 1 MiB on disk; sent 2 KiB for 4 KiB worked on",
+        "late        tokenizer: 2 records",
+        "sink        late: 2 out, 0 B",
+        "bottleneck  tokenizer: for 2.0 s; 9 records wait",
+    ] {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+    let json: Value = serde_json::from_str(&summary.to_json()).unwrap();
+    for (pointer, expected) in [
+        ("/sources/1/records", 30.into()),
+        ("/sinks/1/name", "late".into()),
+        ("/operators/0/kind", "keyed".into()),
+        ("/operators/0/state/state_bytes_touched", 4_096.into()),
+        ("/operators/0/late_records", 2.into()),
+    ] {
+        assert_eq!(json.pointer(pointer), Some(&expected), "{pointer}");
+    }
+    assert!(json["operators"][0]["bottleneck"].as_str().unwrap().contains("9 records wait"));
+}

@@ -108,6 +108,8 @@ impl Summary {
         }
         for operator in &self.operators {
             if let Some(why) = &operator.bottleneck {
+                let named = format!("{} is the bottleneck: ", operator.name);
+                let why = why.replacen(&named, "", 1);
                 writeln!(f, "  bottleneck  {}: {why}", operator.name)?;
             }
         }
