@@ -18,6 +18,7 @@ mod state;
 mod text;
 mod tokenizer;
 mod ysb;
+mod zipf;
 mod zipf_keys;
 
 use anyhow::Result;
@@ -68,6 +69,8 @@ enum Name {
     Nexmark,
     /// The Yahoo Streaming Benchmark.
     Ysb,
+    /// What a burst moves of a gigabyte of state, and how long a key waits; takes minutes.
+    Zipf,
 }
 
 type Benchmark = fn(usize, bool) -> Result<()>;
@@ -83,6 +86,7 @@ const BENCHMARKS: &[(Name, Benchmark)] = &[
     (Name::HotKey, |repeats, json| show(&hot_key::run(repeats)?, json)),
     (Name::Nexmark, |repeats, json| show(&nexmark::run(repeats)?, json)),
     (Name::Ysb, |repeats, json| show(&ysb::run(repeats)?, json)),
+    (Name::Zipf, |_, json| show(&zipf::run()?, json)),
 ];
 
 fn show(report: &Report, json: bool) -> Result<()> {

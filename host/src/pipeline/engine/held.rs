@@ -5,18 +5,27 @@
 //! fingerprint is sent. A runner that has lost it, or has another state, does nothing but say so,
 //! and the state is sent after all: what is noted here is a guess that costs time when it is
 //! wrong, and never a result.
+//!
+//! A wrong guess also costs the other states of its shipment, which are sent twice. So no more is
+//! noted for a runner than it is likely to have room for: the states used last, less after a miss,
+//! and slowly more again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasher as _;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
-use overspill_protocol::keyed::Shipment;
+use overspill_protocol::keyed::{Shipment, ShipmentAnswer, StateChange};
 
 use crate::burst::TargetId;
 
-/// How many keys are noted at the most; past that, all is forgotten and begins anew.
-const MOST_KEYS: usize = 1 << 20;
+/// How many bytes of states a runner is trusted to keep, at the most: a runner keeps 64 MiB unless
+/// it is told otherwise, for all operators.
+const MOST_ROOM: usize = 48 << 20;
+/// How many it is trusted to keep however often it missed.
+const LEAST_ROOM: usize = 1 << 20;
+/// What a state takes there beside its key and itself: about.
+const OVERHEAD: usize = 160;
 
 /// What went to targets of the states of keys, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,9 +49,39 @@ pub(super) struct RemoteLane {
 pub(super) struct Held {
     /// By the hash of a key: where its state is, and in which version. Two keys with one hash
     /// would take turns at being forgotten.
-    keys: HashMap<u64, ((TargetId, u64), u64), RandomState>,
+    keys: HashMap<u64, Note, RandomState>,
+    runners: HashMap<Runner, Kept, RandomState>,
     hasher: RandomState,
+    /// The number of the next note.
+    next: u64,
     traffic: StateTraffic,
+}
+
+/// One of a target's runners.
+type Runner = (TargetId, u64);
+
+#[derive(Clone, Copy, Debug)]
+struct Note {
+    runner: Runner,
+    version: u64,
+    bytes: usize,
+    number: u64,
+}
+
+/// What is noted for a runner.
+#[derive(Debug)]
+struct Kept {
+    room: usize,
+    bytes: usize,
+    states: usize,
+    /// By number: the hashes of keys, the oldest first. Those with a newer note are passed over.
+    order: VecDeque<(u64, u64)>,
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self { room: MOST_ROOM, bytes: 0, states: 0, order: VecDeque::new() }
+    }
 }
 
 impl Held {
@@ -57,8 +96,8 @@ impl Held {
         let places: Vec<Option<u64>> = (0..shipment.len())
             .map(|key| {
                 let hash = self.hash(shipment.keys().value(key));
-                let ((at, runner), version) = self.keys.get(&hash)?;
-                (*at == target && *version == shipment.tokens()[key]).then_some(*runner)
+                let Note { runner: (at, runner), version, .. } = *self.keys.get(&hash)?;
+                (at == target && version == shipment.tokens()[key]).then_some(runner)
             })
             .collect();
         places.iter().flatten().for_each(|runner| *counts.entry(*runner).or_default() += 1);
@@ -73,24 +112,80 @@ impl Held {
     }
 
     /// What a lane answered for some keys of a shipment, which has all its states, is committed.
-    pub(super) fn committed(&mut self, lane: RemoteLane, shipment: &Shipment, keys: Range<usize>) {
+    /// `answer` answers all keys.
+    pub(super) fn committed(
+        &mut self,
+        lane: RemoteLane,
+        shipment: &Shipment,
+        answer: &ShipmentAnswer,
+        keys: Range<usize>,
+    ) {
         for key in keys {
             let state = shipment.states().get(key);
             self.traffic.touched += state.map_or(0, |state| state.len() as u64);
             let Some(runner) = lane.runner else { continue };
-            if self.keys.len() >= MOST_KEYS {
-                self.keys.clear();
+            let left = match answer.state(key) {
+                (StateChange::Unchanged, _) => state,
+                (StateChange::Replaced, state) => Some(state),
+                (StateChange::Cleared, _) => None,
+            };
+            let name = shipment.keys().value(key);
+            let hash = self.hash(name);
+            self.forget(hash);
+            if let Some(state) = left {
+                let bytes = OVERHEAD + name.len() + state.len();
+                let version = shipment.tokens()[key] + 1;
+                self.note((lane.target, runner), hash, version, bytes);
             }
-            let version = shipment.tokens()[key] + 1;
-            let lane = (lane.target, runner);
-            self.keys.insert(self.hash(shipment.keys().value(key)), (lane, version));
         }
     }
 
-    /// A runner lacks states that were left out of a shipment.
-    pub(super) fn missed(&mut self, shipment: &Shipment) {
+    /// A runner, if it is known which, lacks states that were left out of a shipment.
+    pub(super) fn missed(&mut self, lane: RemoteLane, shipment: &Shipment) {
         for key in 0..shipment.len() {
-            self.keys.remove(&self.hash(shipment.keys().value(key)));
+            self.forget(self.hash(shipment.keys().value(key)));
+        }
+        let Some(runner) = lane.runner.map(|runner| (lane.target, runner)) else { return };
+        if let Some(kept) = self.runners.get_mut(&runner) {
+            kept.room = (kept.bytes.min(kept.room) / 2).max(LEAST_ROOM);
+            self.shrink(runner);
+        }
+    }
+
+    fn note(&mut self, runner: Runner, hash: u64, version: u64, bytes: usize) {
+        let number = self.next;
+        self.next += 1;
+        self.keys.insert(hash, Note { runner, version, bytes, number });
+        let kept = self.runners.entry(runner).or_default();
+        kept.room = (kept.room + bytes / 8).min(MOST_ROOM);
+        kept.bytes += bytes;
+        kept.states += 1;
+        kept.order.push_back((number, hash));
+        if kept.order.len() > 2 * kept.states + 64 {
+            let keys = &self.keys;
+            let newest = |number, hash| keys.get(&hash).is_some_and(|note| note.number == number);
+            kept.order.retain(|&(number, hash)| newest(number, hash));
+        }
+        self.shrink(runner);
+    }
+
+    fn forget(&mut self, hash: u64) {
+        let Some(note) = self.keys.remove(&hash) else { return };
+        if let Some(kept) = self.runners.get_mut(&note.runner) {
+            kept.bytes -= note.bytes;
+            kept.states -= 1;
+        }
+    }
+
+    /// Forgets what a runner has no room for.
+    fn shrink(&mut self, runner: Runner) {
+        while let Some(kept) = self.runners.get_mut(&runner)
+            && kept.bytes > kept.room
+            && let Some((number, hash)) = kept.order.pop_front()
+        {
+            if self.keys.get(&hash).is_some_and(|note| note.number == number) {
+                self.forget(hash);
+            }
         }
     }
 
@@ -105,7 +200,7 @@ impl Held {
 
 #[cfg(test)]
 mod tests {
-    use overspill_protocol::keyed::{ShipmentBuilder, StateEntry};
+    use overspill_protocol::keyed::{ShipmentAnswerBuilder, ShipmentBuilder, StateEntry};
 
     use super::*;
 
@@ -121,14 +216,24 @@ mod tests {
         shipment.finish(false).expect("it is sound")
     }
 
-    fn lane(target: TargetId, runner: u64) -> RemoteLane {
-        RemoteLane { target, runner: Some(runner) }
+    fn lane(runner: u64) -> RemoteLane {
+        RemoteLane { target: HERE, runner: Some(runner) }
+    }
+
+    /// A runner answered for keys, and left all states as they were.
+    fn commit(held: &mut Held, runner: u64, shipment: &Shipment, keys: Range<usize>) {
+        let mut answer = ShipmentAnswerBuilder::default();
+        for _ in 0..shipment.len() {
+            answer.key(StateChange::Unchanged, b"", [], [], []);
+        }
+        let answer = answer.finish(shipment.keys()).expect("it is sound");
+        held.committed(lane(runner), shipment, &answer, keys);
     }
 
     #[test]
     fn a_state_is_left_out_where_a_runner_has_just_that_version() {
         let mut held = Held::default();
-        held.committed(lane(HERE, 3), &shipment(&[("a", 1), ("b", 1), ("c", 1)]), 0..2);
+        commit(&mut held, 3, &shipment(&[("a", 1), ("b", 1), ("c", 1)]), 0..2);
         let next = shipment(&[("a", 2), ("b", 3), ("c", 2)]);
         let (sent, runner) = held.leave_out(HERE, next.clone());
         assert_eq!(runner, Some(3));
@@ -143,8 +248,8 @@ mod tests {
     fn the_runner_that_has_most_states_is_asked() {
         let mut held = Held::default();
         let all = shipment(&[("a", 1), ("b", 1), ("c", 1)]);
-        held.committed(lane(HERE, 3), &all, 0..1);
-        held.committed(lane(HERE, 4), &all, 1..3);
+        commit(&mut held, 3, &all, 0..1);
+        commit(&mut held, 4, &all, 1..3);
         let (sent, runner) = held.leave_out(HERE, shipment(&[("a", 2), ("b", 2), ("c", 2)]));
         assert_eq!(runner, Some(4));
         assert_eq!(sent.held_keys().collect::<Vec<_>>(), [1, 2]);
@@ -153,9 +258,33 @@ mod tests {
     #[test]
     fn after_a_miss_the_state_is_sent() {
         let mut held = Held::default();
-        held.committed(lane(HERE, 3), &shipment(&[("a", 1)]), 0..1);
+        commit(&mut held, 3, &shipment(&[("a", 1)]), 0..1);
         let next = shipment(&[("a", 2)]);
-        held.missed(&next);
+        held.missed(lane(3), &next);
         assert_eq!(held.leave_out(HERE, next.clone()), (next, None));
+    }
+
+    #[test]
+    fn no_more_is_noted_than_a_runner_has_room_for() {
+        let mut held = Held::default();
+        let mut noted = || {
+            for number in 0..300_000_u32 {
+                commit(&mut held, 3, &shipment(&[(&number.to_string(), 1)]), 0..1);
+            }
+            let mut known = |number: u32| {
+                let one = shipment(&[(&number.to_string(), 2)]);
+                held.leave_out(HERE, one).1.is_some()
+            };
+            assert!(!known(0) && known(299_999));
+            let before = held.runners[&(HERE, 3)].bytes;
+            held.missed(lane(3), &shipment(&[("299999", 2)]));
+            let after = held.runners[&(HERE, 3)].bytes;
+            assert!(before <= MOST_ROOM && after <= before / 2, "{before}, {after}");
+            let states = held.runners[&(HERE, 3)].states;
+            assert_eq!(states, held.keys.len());
+            assert!(held.runners[&(HERE, 3)].order.len() <= 2 * states + 65);
+        };
+        noted();
+        noted();
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::Sender;
 use metrics::Histogram;
 use overspill_operator_runtime::Limits;
-use overspill_protocol::keyed::Shipment;
+use overspill_protocol::keyed::{Shipment, ShipmentAnswer};
 use overspill_protocol::{CallLimits, Digest, Invocation, Request};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
@@ -203,10 +203,15 @@ impl OffloadLanes {
 
     /// What remote lanes answered for keys of a shipment is committed: their runners have the
     /// states that it left.
-    pub(super) fn committed(&self, shipment: &Shipment, keys: &[(Range<usize>, RemoteLane)]) {
+    pub(super) fn committed(
+        &self,
+        shipment: &Shipment,
+        answer: &ShipmentAnswer,
+        keys: &[(Range<usize>, RemoteLane)],
+    ) {
         if let Some(mut held) = self.held() {
             for (keys, lane) in keys {
-                held.committed(*lane, shipment, keys.clone());
+                held.committed(*lane, shipment, answer, keys.clone());
             }
         }
     }
@@ -265,13 +270,13 @@ impl Remote {
             let call = Call { attempt, invocation, with_module, deadline, prefer };
             let answered = target.invoke(call).await;
             latency.record(answered.round_trip.as_secs_f64());
+            let lane = RemoteLane { target: id, runner: answered.runner };
             if let (Outcome::NeedState, Request::Keyed(shipment)) =
                 (&answered.outcome, &work.request)
             {
                 // The core sends it again at once, and then with all states.
-                held.lock().unwrap_or_else(PoisonError::into_inner).missed(shipment);
+                held.lock().unwrap_or_else(PoisonError::into_inner).missed(lane, shipment);
             }
-            let lane = RemoteLane { target: id, runner: answered.runner };
             let outcome = answered.outcome.map(|response| work.answered(response, Some(lane)));
             if price != Price::default() {
                 let ran = matches!(outcome, Outcome::Done(_) | Outcome::Lost { .. });

@@ -289,7 +289,7 @@ impl KeyedStage {
         let now = wall_clock();
         commit::commit(&mut self.state, &lease, shipment.tokens(), &answer, now)
             .map_err(|cause| self.failed("its state can't be kept", &cause))?;
-        self.workers.offload.committed(&shipment, &remote);
+        self.workers.offload.committed(&shipment, &answer, &remote);
         // From here on nothing can be refused: the records are dealt with.
         self.work
             .output
