@@ -20,7 +20,7 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use overspill_protocol::{Digest, Invocation, Response};
+use overspill_protocol::{Digest, Invocation, Request, Response};
 
 use crate::burst::{AttemptId, Outcome};
 
@@ -60,9 +60,11 @@ pub struct Call {
     /// When to give up.
     pub deadline: Instant,
     /// The runner to send it to if it is up and has a free slot: one that [`Answered::runner`] has
-    /// named, which may still have states of these keys. Where it goes to another one although
-    /// states were left out of it, the outcome is [`Outcome::NeedState`], and nothing is sent.
+    /// named, which may still have states of these keys.
     pub prefer: Option<u64>,
+    /// What to send to any other runner: the same work with all states. Where it is absent and
+    /// states were left out, the outcome is [`Outcome::NeedState`] then, and nothing is sent.
+    pub with_states: Option<Request>,
 }
 
 /// How an attempt ended.

@@ -47,6 +47,7 @@ pub(crate) fn call(module: &Module, lines: &[&str]) -> Call {
             work: Batch::from_values(Column::from_values(lines)).into(),
         },
         prefer: None,
+        with_states: None,
         with_module: false,
         deadline: Instant::now() + time,
     }

@@ -256,6 +256,7 @@ impl Remote {
             (self.events.clone(), Arc::clone(&self.meter), Arc::clone(&self.spent));
         let held = self.held.clone();
         let (request, prefer) = self.without_held_states(id, &work.request);
+        let with_states = prefer.map(|_| work.request.clone());
         let invocation = Invocation {
             id: attempt.0,
             module: self.module,
@@ -267,15 +268,19 @@ impl Remote {
             work: request,
         };
         async move {
-            let call = Call { attempt, invocation, with_module, deadline, prefer };
+            let left_out = invocation.work.clone();
+            let call = Call { attempt, invocation, with_module, deadline, prefer, with_states };
             let answered = target.invoke(call).await;
             latency.record(answered.round_trip.as_secs_f64());
             let lane = RemoteLane { target: id, runner: answered.runner };
-            if let (Outcome::NeedState, Request::Keyed(shipment)) =
-                (&answered.outcome, &work.request)
-            {
-                // The core sends it again at once, and then with all states.
-                held.lock().unwrap_or_else(PoisonError::into_inner).missed(lane, shipment);
+            if let (Request::Keyed(all), Request::Keyed(left_out)) = (&work.request, &left_out) {
+                let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+                let elsewhere = answered.runner.is_some() && answered.runner != prefer;
+                held.sent(if elsewhere { all } else { left_out });
+                if matches!(answered.outcome, Outcome::NeedState) {
+                    // The core sends it again at once, and then with all states.
+                    held.missed(lane, all);
+                }
             }
             let outcome = answered.outcome.map(|response| work.answered(response, Some(lane)));
             if price != Price::default() {
@@ -298,12 +303,11 @@ impl Remote {
     }
 
     /// What to send for some work: keyed work without the states that a runner of the target has.
-    /// Says which runner that is.
+    /// Says which runner that is: another one is sent all of it.
     fn without_held_states(&self, target: TargetId, request: &Request) -> (Request, Option<u64>) {
         let Request::Keyed(shipment) = request else { return (request.clone(), None) };
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let (shipment, runner) = held.leave_out(target, shipment.clone());
-        held.sent(&shipment);
         (Request::Keyed(shipment), runner)
     }
 }

@@ -14,11 +14,12 @@ mod locate;
 mod runner;
 mod supervisor;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use overspill_protocol::{Compression, Request};
+use overspill_protocol::{Compression, Invocation, Request};
 
 use self::supervisor::{Lease, Supervisor};
 use super::answer::{self, Asked};
@@ -128,7 +129,14 @@ impl Process {
             Err(outcome) => return outcome.into(),
         };
         let Lease { runner, first, .. } = &waited;
-        if Some(runner.id.into()) != call.prefer && lacks_states(&call.invocation.work) {
+        let preferred = Some(runner.id.into()) == call.prefer;
+        let invocation = match &call.with_states {
+            Some(work) if !preferred => {
+                Cow::Owned(Invocation { work: work.clone(), ..call.invocation.clone() })
+            }
+            _ => Cow::Borrowed(&call.invocation),
+        };
+        if !preferred && lacks_states(&invocation.work) {
             // It was left out what another runner has: to ask would cost a trip for nothing.
             return Ended { first: *first, ..Outcome::NeedState.into() };
         }
@@ -141,9 +149,9 @@ impl Process {
             return Ended { first: *first, ..outcome.into() };
         }
         // On one machine the bytes cost nothing to carry.
-        let message = call.invocation.encode(Compression::None);
+        let message = invocation.encode(Compression::None);
         notes.sends(message.len());
-        let asked = Asked::from(&call.invocation);
+        let asked = Asked::from(&*invocation);
         let limit = asked.max_reply.max(SMALLEST_ANSWER);
         match runner.invoke(message, limit).await {
             Ok(received) => Ended {
