@@ -6,6 +6,9 @@ use crate::burst::{QueueHistory, StageLoad, Time, find_bottleneck};
 use crate::pipeline::definition::{OperatorDefinition, Pipeline};
 use crate::pipeline::progress::Progress;
 
+/// How long the log waits before it names another: at the edge of an overload they change often.
+const LOG_EVERY: Duration = Duration::from_secs(1);
+
 /// A latency target for operators that never burst, against which a wait is measured.
 const WITHOUT_TARGET: Duration = Duration::from_secs(1);
 
@@ -17,6 +20,8 @@ pub(super) struct BottleneckWatch {
     times: Vec<(Duration, String)>,
     /// The operator that is it now, and since when it is known to be.
     now: Option<(usize, Time)>,
+    /// The operator that the log named last, and when.
+    logged: (Option<usize>, Time),
 }
 
 impl BottleneckWatch {
@@ -29,11 +34,12 @@ impl BottleneckWatch {
             targets: pipeline.operators.iter().map(target).collect(),
             times: vec![(Duration::ZERO, String::new()); pipeline.operators.len()],
             now: None,
+            logged: (None, Time::default()),
         }
     }
 
     /// Takes note of how the operators stand, and writes into the progress which of them is the
-    /// bottleneck. A change is logged.
+    /// bottleneck. Changes are logged, once a second at the most.
     pub(super) fn look(&mut self, now: Time, progress: &mut Progress) {
         for (history, operator) in self.histories.iter_mut().zip(&progress.operators) {
             history.note(now, operator.queue_records);
@@ -55,11 +61,13 @@ impl BottleneckWatch {
             })
             .collect();
         let found = find_bottleneck(&loads);
-        let before = self.now.take();
-        if let Some((operator, since)) = before {
+        if let Some((operator, since)) = self.now.take() {
             self.times[operator].0 += now.since(since);
         }
-        if before.map(|(operator, _)| operator) != found.as_ref().map(|found| found.stage) {
+        let place = found.as_ref().map(|found| found.stage);
+        let (logged, at) = self.logged;
+        if place != logged && (at == Time::default() || now.since(at) >= LOG_EVERY) {
+            self.logged = (place, now);
             match &found {
                 Some(found) => tracing::info!(at_ms = now.0 / 1_000, "bottleneck: {}", found.why),
                 None => tracing::info!(at_ms = now.0 / 1_000, "no operator is a bottleneck now"),
