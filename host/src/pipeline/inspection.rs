@@ -56,12 +56,6 @@ fn load(
     let operator = runtime
         .load(&bytes)
         .map_err(|cause: LoadError| unusable(format!("`{path}` can't be used: {cause}")))?;
-    let limits = Limits {
-        deadline: definition.limits.deadline,
-        memory: definition.limits.memory,
-        output: definition.limits.output,
-        ..Limits::default()
-    };
     let refused = |setting: &str, wrong: String| {
         let key = format!("operator.{name}.settings");
         let spot = format!("{key}.{setting}");
@@ -69,7 +63,7 @@ fn load(
         let right = settings_of(operator.description());
         pipeline.problem(ErrorCode::SETTINGS, &key, &spot, wrong, right)
     };
-    match operator.pool(&definition.settings, limits) {
+    match operator.pool(&definition.settings, limits(definition)) {
         Ok(_) => Ok(operator),
         Err(
             error @ (ConfigureError::Unknown { .. }
@@ -86,6 +80,17 @@ fn load(
             Err(refused(setting, error.to_string()))
         }
         Err(error) => Err(unusable(format!("`{path}` can't be set up: {error}"))),
+    }
+}
+
+/// What a call of an operator's component may use.
+pub(super) fn limits(definition: &OperatorDefinition) -> Limits {
+    Limits {
+        deadline: definition.limits.deadline,
+        memory: definition.limits.memory,
+        output: definition.limits.output,
+        state: definition.state.max_key,
+        ..Limits::default()
     }
 }
 
@@ -190,7 +195,8 @@ fn wrong_inputs(
     problems
 }
 
-/// The side outputs of an operator: the component's own, and that for late records.
+/// The side outputs of an operator, in the order of their numbers, which start at 1: the
+/// component's own, and that for late records.
 pub fn side_outputs(operator: &OperatorDefinition, description: &Description) -> Vec<String> {
     let mut outputs = description.side_outputs.clone();
     if operator.window.is_some() && !outputs.iter().any(|name| name == WindowDefinition::LATE) {

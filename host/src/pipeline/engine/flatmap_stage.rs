@@ -61,11 +61,7 @@ impl FlatMapStage {
                 self.outputs.stage_is_empty();
             }
             self.outputs.flush()?;
-            let now = self.workers.clock.now();
-            // What can't be passed on need not be hurried.
-            let blocked = !self.outputs.is_empty();
-            self.workers.core.output_blocked(now, blocked);
-            self.counters.output_blocked(now, blocked);
+            self.workers.output_blocked(&mut self.counters, !self.outputs.is_empty());
             if Instant::now() >= next_publish {
                 next_publish = Instant::now() + PUBLISH_EVERY;
                 self.publish();

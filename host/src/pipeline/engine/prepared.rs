@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, unbounded};
-use overspill_operator_runtime::{Description, Kind, Limits, Pool, Runtime};
+use overspill_operator_runtime::{Description, Kind, Pool, Runtime};
 
 use super::aggregate::{AggregateStage, AggregateWork};
 use super::failure::EngineError;
@@ -27,6 +27,7 @@ use crate::pipeline::definition::{
     WindowDefinition,
 };
 use crate::pipeline::envelope::Element;
+use crate::pipeline::inspection;
 use crate::pipeline::run_clock::RunClock;
 use crate::state::{KeyedState, StateOptions};
 use crate::target::{Module, Target};
@@ -124,13 +125,7 @@ impl Prepared {
             path: path.clone(),
             cause: Box::new(cause),
         })?;
-        let limits = Limits {
-            deadline: definition.limits.deadline,
-            memory: definition.limits.memory,
-            output: definition.limits.output,
-            state: definition.state.max_key,
-            ..Limits::default()
-        };
+        let limits = inspection::limits(definition);
         let pool = operator.pool(&definition.settings, limits).map_err(|cause| {
             EngineError::Configure { operator: name.clone(), cause: Box::new(cause) }
         })?;
@@ -168,12 +163,14 @@ impl Prepared {
 
     /// The names of the side outputs, in the order of their numbers, which start at 1.
     pub(super) fn side_outputs(&self) -> Vec<String> {
-        match self.description().kind {
-            Kind::Aggregate if self.definition.window.is_some() => {
-                vec![WindowDefinition::LATE.to_owned()]
-            }
-            _ => self.description().side_outputs.clone(),
-        }
+        inspection::side_outputs(&self.definition, self.description())
+    }
+
+    /// The number of the side output for late records; of none that anybody reads without windows.
+    fn late_outlet(&self) -> usize {
+        let names = self.side_outputs();
+        let place = names.iter().position(|name| name == WindowDefinition::LATE);
+        place.unwrap_or(names.len()) + 1
     }
 
     /// Whether all output keeps the order of the input.
@@ -182,10 +179,10 @@ impl Prepared {
     }
 
     fn order(&self) -> Order {
-        match (self.definition.order, self.description().kind) {
-            (Some(definition::Order::Total), _) | (None, Kind::Flatmap) => Order::Total,
-            (Some(definition::Order::PerKey), _) | (None, Kind::Keyed) => Order::PerKey,
-            (Some(definition::Order::None), _) | (None, Kind::Aggregate) => Order::None,
+        match self.definition.order_for(self.description().kind) {
+            definition::Order::Total => Order::Total,
+            definition::Order::PerKey => Order::PerKey,
+            definition::Order::None => Order::None,
         }
     }
 
@@ -232,15 +229,14 @@ impl Prepared {
                 latency,
                 counters,
                 grouper,
-                state: self.state(self.definition.state.max_key)?,
+                state: self.state()?,
                 queue: self.definition.queue,
                 scope: rand::random(),
                 work: KeyedWork::new(self.order()),
                 max_payload: self.max_payload(),
             })),
             Kind::Aggregate => {
-                // A slot's beginning stands before each key.
-                let state = self.state(self.definition.state.max_key)?;
+                let state = self.state()?;
                 let guest = self.pool.take().map_err(|cause| EngineError::Operator {
                     stage: name.to_owned(),
                     reason: cause.to_string(),
@@ -252,6 +248,7 @@ impl Prepared {
                     workers: self.workers(clock, order, spike, offload)?,
                     inputs,
                     outputs,
+                    late_outlet: self.late_outlet(),
                     dead_letters,
                     published,
                     latency,
@@ -302,13 +299,13 @@ impl Prepared {
         Ok(Workers::new(name, clock, core, lanes, offload, event_queue, capacity))
     }
 
-    fn state(&self, max_state: usize) -> Result<KeyedState, EngineError> {
+    fn state(&self) -> Result<KeyedState, EngineError> {
         let definition = &self.definition.state;
         let options = StateOptions {
             operator: self.name().to_owned(),
             key_groups: definition.key_groups,
             memory: definition.memory,
-            max_state,
+            max_state: definition.max_key,
             max_total: definition.max_total,
             ttl: definition.ttl,
             directory: definition.directory.clone(),

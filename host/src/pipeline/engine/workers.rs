@@ -17,6 +17,7 @@ use crossbeam_channel::{Receiver, Select};
 use super::failure::EngineError;
 use super::local_lane::{Job, LocalLane};
 use super::offload::OffloadLanes;
+use super::stage_progress::Counters;
 use super::work::{OperatorAnswer, OperatorWork};
 use crate::burst::{Action, AttemptId, Core, Event, Lane, Sequence};
 use crate::pipeline::run_clock::RunClock;
@@ -104,6 +105,14 @@ impl Workers {
             }
         }
         Ok(None)
+    }
+
+    /// Tells the core and the stage's numbers whether finished work waits for a successor: what
+    /// can't be passed on need not be hurried.
+    pub(super) fn output_blocked(&mut self, counters: &mut Counters, blocked: bool) {
+        let now = self.clock.now();
+        self.core.output_blocked(now, blocked);
+        counters.output_blocked(now, blocked);
     }
 
     /// Logs what the core has decided since the last call.

@@ -44,9 +44,6 @@ use crate::pipeline::run_clock::wall_clock;
 use crate::pipeline::trace::Traces;
 use crate::state::KeyedState;
 
-/// The number of the outlet for late records.
-const LATE: usize = 1;
-
 /// How many results are finished in one call.
 const RESULTS_PER_CALL: usize = 4096;
 
@@ -55,6 +52,8 @@ pub(super) struct AggregateStage {
     pub(super) workers: Workers,
     pub(super) inputs: Inputs,
     pub(super) outputs: Outputs,
+    /// The number of the outlet for late records.
+    pub(super) late_outlet: usize,
     pub(super) dead_letters: DeadLetters,
     pub(super) published: Arc<Published>,
     /// How long records take until they are accumulated.
@@ -138,11 +137,7 @@ impl AggregateStage {
             self.take_answers()?;
             self.finish_windows()?;
             self.outputs.flush()?;
-            let now = self.workers.clock.now();
-            // What can't be passed on need not be hurried.
-            let blocked = !self.outputs.is_empty();
-            self.workers.core.output_blocked(now, blocked);
-            self.counters.output_blocked(now, blocked);
+            self.workers.output_blocked(&mut self.counters, !self.outputs.is_empty());
             if Instant::now() >= next_publish {
                 next_publish = Instant::now() + PUBLISH_EVERY;
                 self.publish();
@@ -180,10 +175,10 @@ impl AggregateStage {
 
     /// Sends the records of an envelope away by key and window; late ones to their outlet.
     fn admit(&mut self, envelope: Envelope) -> Result<(), EngineError> {
-        let grouped = self.grouper.group(&envelope.batch);
+        let mut grouped = self.grouper.group(&envelope.batch);
         let watermark = self.inputs.watermark();
         let mut layers: Vec<Layer> = Vec::new();
-        let (mut late, mut unusable) = (Vec::new(), grouped.rejected.clone());
+        let (mut late, mut unusable) = (Vec::new(), std::mem::take(&mut grouped.rejected));
         for (key, rows) in grouped.groups() {
             let times = grouped.batch.timestamps();
             let times: Vec<_> = rows.clone().map(|row| time_of(times, row as usize)).collect();
@@ -228,7 +223,7 @@ impl AggregateStage {
         late.sort_unstable();
         let batch = Batch::gather(std::slice::from_ref(&envelope.batch), &pieces(&late))
             .map_err(|cause| self.failed(&cause))?;
-        self.outputs.records(LATE, Envelope { batch, traces: envelope.traces.clone() });
+        self.outputs.records(self.late_outlet, Envelope { batch, traces: envelope.traces.clone() });
         Ok(())
     }
 

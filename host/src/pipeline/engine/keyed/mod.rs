@@ -164,7 +164,7 @@ impl KeyedStage {
 
     /// Puts the records of an envelope to those that wait for their keys.
     fn admit(&mut self, input: u8, envelope: Envelope) {
-        let grouped = self.grouper.group(&envelope.batch);
+        let mut grouped = self.grouper.group(&envelope.batch);
         for (record, reason) in &grouped.rejected {
             let cause = Cause::Operator;
             let name = &self.workers.operator;
@@ -181,7 +181,7 @@ impl KeyedStage {
         let of = Arc::new(Admitted {
             envelope,
             grouped: grouped.batch.clone(),
-            rows: grouped.rows.clone(),
+            rows: std::mem::take(&mut grouped.rows),
             input,
             at: now,
         });
@@ -329,11 +329,7 @@ impl KeyedStage {
             self.outputs.stage_is_empty();
         }
         self.outputs.flush()?;
-        let now = self.workers.clock.now();
-        // What can't be passed on need not be hurried.
-        let blocked = !self.outputs.is_empty();
-        self.workers.core.output_blocked(now, blocked);
-        self.counters.output_blocked(now, blocked);
+        self.workers.output_blocked(&mut self.counters, !self.outputs.is_empty());
         Ok(())
     }
 
