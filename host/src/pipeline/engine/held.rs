@@ -10,7 +10,7 @@
 //! noted for a runner than it is likely to have room for: the states used last, less after a miss,
 //! and slowly more again.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::BuildHasher as _;
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ const OVERHEAD: usize = 160;
 pub(super) struct StateTraffic {
     /// Sent, each time it was.
     pub(super) sent: u64,
-    /// The states of the keys that were worked on there, once each time they were.
+    /// The states of the keys that were sent there to be worked on, once a lease.
     pub(super) touched: u64,
 }
 
@@ -51,6 +51,8 @@ pub(super) struct Held {
     /// would take turns at being forgotten.
     keys: HashMap<u64, Note, RandomState>,
     runners: HashMap<Runner, Kept, RandomState>,
+    /// The hashes of the keys that were sent away and whose leases have not ended.
+    away: HashSet<u64, RandomState>,
     hasher: RandomState,
     /// The number of the next note.
     next: u64,
@@ -106,9 +108,31 @@ impl Held {
         (shipment.without_states(|key| places[key] == Some(runner)), Some(runner))
     }
 
-    /// A shipment is on its way.
+    /// A shipment goes on its way.
     pub(super) fn sent(&mut self, shipment: &Shipment) {
-        self.traffic.sent += shipment.states().values().data().len() as u64;
+        self.traffic.sent += bytes(shipment);
+        for key in shipment.keys().iter() {
+            self.away.insert(self.hasher.hash_one(key));
+        }
+    }
+
+    /// A shipment that was to go without some states went to a runner that needs all of them.
+    pub(super) fn sent_whole(&mut self, all: &Shipment, left_out: &Shipment) {
+        self.traffic.sent += bytes(all).saturating_sub(bytes(left_out));
+    }
+
+    /// A lease ended. A key that was sent away in it was touched there, even if the answer that
+    /// counts is not that of a runner, which is one of `remote`: a local lane was sooner.
+    pub(super) fn home_again(&mut self, shipment: &Shipment, remote: &[Range<usize>]) {
+        if self.away.is_empty() {
+            return;
+        }
+        for (key, name) in shipment.keys().iter().enumerate() {
+            let was_away = self.away.remove(&self.hasher.hash_one(name));
+            if was_away && !remote.iter().any(|range| range.contains(&key)) {
+                self.traffic.touched += shipment.states().get(key).map_or(0, <[u8]>::len) as u64;
+            }
+        }
     }
 
     /// What a lane answered for some keys of a shipment, which has all its states, is committed.
@@ -198,6 +222,11 @@ impl Held {
     }
 }
 
+/// What of states a shipment has, in bytes.
+fn bytes(shipment: &Shipment) -> u64 {
+    shipment.states().values().data().len() as u64
+}
+
 #[cfg(test)]
 mod tests {
     use overspill_protocol::keyed::{ShipmentAnswerBuilder, ShipmentBuilder, StateEntry};
@@ -242,6 +271,18 @@ mod tests {
         // A fingerprint of 16 bytes stands for the state that was left out.
         assert_eq!(held.traffic(), StateTraffic { sent: 16 + 2 * 64, touched: 2 * 64 });
         assert_eq!(held.leave_out(ELSEWHERE, next.clone()), (next, None));
+    }
+
+    #[test]
+    fn a_state_that_was_sent_is_touched_once_though_a_local_lane_was_sooner() {
+        let mut held = Held::default();
+        let all = shipment(&[("a", 1), ("b", 1), ("c", 1)]);
+        held.sent(&all.slice(0..2));
+        commit(&mut held, 3, &all, 0..1);
+        held.home_again(&all, std::slice::from_ref(&(0..1)));
+        assert_eq!(held.traffic(), StateTraffic { sent: 2 * 64, touched: 2 * 64 });
+        held.home_again(&all, &[]);
+        assert_eq!(held.traffic().touched, 2 * 64, "it was counted when it came home");
     }
 
     #[test]

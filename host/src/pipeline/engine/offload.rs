@@ -210,6 +210,8 @@ impl OffloadLanes {
         keys: &[(Range<usize>, RemoteLane)],
     ) {
         if let Some(mut held) = self.held() {
+            let remote: Vec<Range<usize>> = keys.iter().map(|(keys, _)| keys.clone()).collect();
+            held.home_again(shipment, &remote);
             for (keys, lane) in keys {
                 held.committed(*lane, shipment, answer, keys.clone());
             }
@@ -276,7 +278,9 @@ impl Remote {
             if let (Request::Keyed(all), Request::Keyed(left_out)) = (&work.request, &left_out) {
                 let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
                 let elsewhere = answered.runner.is_some() && answered.runner != prefer;
-                held.sent(if elsewhere { all } else { left_out });
+                if elsewhere {
+                    held.sent_whole(all, left_out);
+                }
                 if matches!(answered.outcome, Outcome::NeedState) {
                     // The core sends it again at once, and then with all states.
                     held.missed(lane, all);
@@ -308,6 +312,7 @@ impl Remote {
         let Request::Keyed(shipment) = request else { return (request.clone(), None) };
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let (shipment, runner) = held.leave_out(target, shipment.clone());
+        held.sent(&shipment);
         (Request::Keyed(shipment), runner)
     }
 }
